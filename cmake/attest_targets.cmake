@@ -1,0 +1,30 @@
+# Flags live on one interface target; every library and test of the project links it.
+add_library(attest_options INTERFACE)
+target_include_directories(attest_options INTERFACE ${PROJECT_SOURCE_DIR})
+# -ffp-contract=off: a contraction would change what the judge, the reference and the emulator compute.
+target_compile_options(attest_options INTERFACE -Wall -Wextra -ffp-contract=off -fno-math-errno
+  -march=native $<$<BOOL:${ATTEST_WERROR}>:-Werror>)
+if(ATTEST_SANITIZE)
+  target_compile_options(attest_options INTERFACE -fsanitize=${ATTEST_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(attest_options INTERFACE -fsanitize=${ATTEST_SANITIZE})
+endif()
+
+# attest_library(name SOURCES a.cpp ... [LINK lib ...])
+function(attest_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC attest_options fmt::fmt Threads::Threads ${arg_LINK})
+endfunction()
+
+# attest_test(name SOURCES a_test.cpp ... [LINK lib ...] [LABELS l ...]): a GoogleTest program, a ctest entry per test.
+function(attest_test name)
+  if(NOT ATTEST_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE attest_options fmt::fmt GTest::gtest_main ${arg_LINK})
+  target_compile_definitions(${name} PRIVATE ATTEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    ATTEST_CODE_OBJECT_DIR="${ATTEST_CODE_OBJECT_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600)
+endfunction()

@@ -1,0 +1,1 @@
+set(ATTEST_CODE_OBJECT_DIR ${PROJECT_BINARY_DIR}/code_objects)

@@ -1,0 +1,86 @@
+// Device: where kernels run. A kernel is a code object plus a launcher; every device loads modules, allocates buffers
+// that know their exact bounds, launches, and captures and replays graphs. Addresses are device addresses.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/core/case.hpp"
+#include "harness/core/trouble.hpp"
+
+namespace attest {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+struct LaunchConfig {
+  Dim3 grid;   // workgroups
+  Dim3 block;  // threads
+  std::uint32_t dynamic_lds_bytes = 0;
+};
+
+// Explicit kernel arguments, each at its natural alignment, as HIP and CUDA lay them out.
+class KernelArguments {
+ public:
+  template <class T>
+  KernelArguments& add(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const std::size_t at = (bytes_.size() + alignof(T) - 1) / alignof(T) * alignof(T);
+    bytes_.resize(at + sizeof(T));
+    std::memcpy(bytes_.data() + at, &value, sizeof(T));
+    offsets_.push_back(at);
+    return *this;
+  }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::span<const std::size_t> offsets() const { return offsets_; }  // of each argument
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::vector<std::size_t> offsets_;
+};
+
+struct Buffer {
+  std::uint64_t address = 0;  // device address, at least 256-byte aligned
+  std::size_t bytes = 0;      // exact size; guard zones lie outside
+};
+
+struct Module { int id = -1; };
+struct Function { int id = -1; };
+struct Graph { int id = -1; };
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;    // "emu:gfx942"
+  virtual std::string target() const = 0;  // "gfx942": which build of a code object it takes
+
+  virtual Result<Module> load_module(const std::string& path) = 0;
+  virtual Result<Function> function(Module module, const std::string& symbol) = 0;
+
+  // The buffer is filled with `fill` (repeated 16-bit pattern), as are guard zones on both sides of it.
+  // `label` names it in reports of bad accesses.
+  virtual Result<Buffer> allocate(const std::string& label, std::size_t bytes, std::uint16_t fill) = 0;
+  virtual void release(const Buffer& buffer) = 0;
+  virtual void release_all() = 0;
+  virtual Outcome write(const Buffer& buffer, std::size_t offset, std::span<const std::byte> from) = 0;
+  virtual Outcome read(const Buffer& buffer, std::size_t offset, std::span<std::byte> to) = 0;
+  // Empty when both guard zones still hold their pattern; else which side and byte changed.
+  virtual std::string guard_damage(const Buffer& buffer) = 0;
+
+  // Launches are ordered. Between begin_capture and end_capture they are recorded, not run, with their arguments frozen.
+  virtual Outcome launch(Function function, const LaunchConfig& config, const KernelArguments& arguments) = 0;
+  virtual Outcome synchronize() = 0;  // Trouble kCrashed or kHung when a launch since the last call failed
+  virtual Outcome begin_capture() = 0;
+  virtual Result<Graph> end_capture() = 0;
+  virtual Outcome replay(Graph graph) = 0;
+
+  virtual void set_schedule(Schedule schedule) = 0;  // no effect where the device cannot choose
+};
+
+}  // namespace attest

@@ -1,0 +1,48 @@
+// Kernel: a code object plus the host code that launches it, and the contract that it is judged by.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "harness/core/contract.hpp"
+#include "harness/core/device.hpp"
+#include "harness/core/problem.hpp"
+
+namespace attest {
+
+// Buffers that the harness prepared. Shapes: problem.hpp names the letters; strides are the problem's.
+struct MlaTensors {
+  Buffer q;                 // [total_q, h_q, 576] bf16
+  Buffer kv;                // [pages, page_size, 576] bf16; V is the first 512 columns
+  Buffer qo_indptr;         // [b + 1] int32, query tokens
+  Buffer kv_indptr;         // [b + 1] int32, entries of kv_indices
+  Buffer kv_indices;        // physical page ids, int32
+  Buffer kv_last_page_len;  // [b] int32, 1..page_size; of a sequence with s_kv == 0: 0
+  Buffer o;                 // [total_q, h_q, 512] bf16
+  Buffer lse;               // [total_q, h_q] fp32, natural log, dense
+  Buffer partial_o;         // [total_q, num_splits, h_q, 512] fp32 or bf16, dense; empty when num_splits == 1
+  Buffer partial_lse;       // [total_q, num_splits, h_q] fp32, natural log, dense; empty likewise
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual std::string_view name() const = 0;
+  virtual std::string_view summary() const = 0;  // one line for `attest list`
+  virtual const Contract& contract() const = 0;
+  // Empty when the kernel takes the problem; else the reason it does not.
+  virtual std::string why_unsupported(const Problem& problem) const = 0;
+  // The number of splits it runs the problem with: the problem's own, or its rule's choice.
+  virtual int num_splits(const Problem& problem) const = 0;
+  // Path of the code object for a device's target, below the code-object folder: "mla_decode.gfx942.co".
+  virtual std::string code_object(std::string_view target) const = 0;
+  virtual Outcome launch(Device& device, Module module, const Problem& problem,
+                         const MlaTensors& tensors) const = 0;
+};
+
+std::span<const Kernel* const> all_kernels();  // kernels/catalog.cpp
+const Kernel* find_kernel(std::string_view name);
+
+}  // namespace attest

@@ -1,0 +1,52 @@
+// Verdict: what is known about one case after it ran.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attest {
+
+enum class Status {
+  kPassed, kSuspect, kVacuous, kFailed, kFlaky, kCrashed, kHung, kSkipped, kInfra, kXfail, kXpass
+};
+std::string_view to_string(Status status);
+
+// One named part of a bound at one element, in the element's units.
+struct BoundTerm {
+  std::string name;  // "P rounded to bf16"
+  double value = 0;
+};
+
+// The element with the largest error / bound of one tensor; kept when passing too.
+struct Worst {
+  std::string tensor;  // "o", "lse", "partial_o", "partial_lse"
+  int sequence = -1, query_token = -1, head = -1, split = -1, column = -1;
+  double actual = 0, expected = 0, error = 0, bound = 0;
+  std::uint32_t actual_bits = 0, expected_bits = 0;  // as stored: bf16 in the low half, or fp32
+  double ratio = 0;  // |actual - expected| / (bound + half an ulp of the stored format); inf for a non-finite mismatch
+  std::vector<BoundTerm> terms;  // largest first; filled for the worst element of the worst tensor
+};
+
+struct [[nodiscard]] Verdict {
+  Status status = Status::kInfra;  // pessimistic: nothing passes by omission
+  std::string reason;              // mandatory unless passed: which stage, kind, where, how wrong
+  std::string bucket;              // stage . kind . pattern . kernel, for kFailed
+  std::int64_t checked = 0;        // elements judged
+  std::int64_t wrong = 0;          // elements beyond their bound, or non-finite where they must not be
+  std::vector<Worst> worst;        // one a tensor
+};
+
+struct Tally {
+  std::int64_t passed = 0, suspect = 0, vacuous = 0, failed = 0, flaky = 0, crashed = 0, hung = 0,
+               skipped = 0, infra = 0, xfail = 0, xpass = 0;
+  bool interrupted = false;  // stopped before every selected case ran
+  void add(Status status);
+  std::int64_t total() const;
+};
+
+// 0 all passed; 1 failed, crashed, hung, flaky, xpass; 3 incomplete; 4 infrastructure; 5 proves too little.
+// Precedence 1 > 4 > 3 > 5 > 0. Usage errors (2) end before anything runs and never reach here.
+int exit_code(const Tally& tally);
+
+}  // namespace attest
