@@ -1,0 +1,97 @@
+#include "harness/core/inputs.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace attest {
+namespace {
+
+constexpr std::size_t kChunkBytes = std::size_t{2} << 20;
+
+std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+void* map_anonymous(std::size_t bytes, int protection, int extra_flags) {
+  return mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | extra_flags, -1, 0);
+}
+
+// A memory file of one chunk that holds the pattern; -1 when there is none to be had.
+int open_pattern(std::uint16_t fill) {
+  const int file = memfd_create("attest-poison", MFD_CLOEXEC);
+  if (file < 0) return -1;
+  if (ftruncate(file, kChunkBytes) == 0) {
+    void* page = mmap(nullptr, kChunkBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (page != MAP_FAILED) {
+      std::fill_n(static_cast<std::uint16_t*>(page), kChunkBytes / sizeof fill, fill);
+      munmap(page, kChunkBytes);
+      return file;
+    }
+  }
+  close(file);
+  return -1;
+}
+
+void* map_eager(std::size_t bytes, std::uint16_t fill) {
+  void* address = map_anonymous(bytes, PROT_READ | PROT_WRITE, 0);
+  if (address != MAP_FAILED) {
+    std::fill_n(static_cast<std::uint16_t*>(address), bytes / sizeof fill, fill);
+  }
+  return address;
+}
+
+void* map_lazy(std::size_t bytes, std::uint16_t fill) {
+  const int file = open_pattern(fill);
+  if (file < 0) return MAP_FAILED;
+  void* address = map_anonymous(bytes, PROT_NONE, MAP_NORESERVE);
+  for (std::size_t at = 0; address != MAP_FAILED && at < bytes; at += kChunkBytes) {
+    void* chunk = mmap(static_cast<std::byte*>(address) + at, kChunkBytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0);
+    if (chunk == MAP_FAILED) {
+      munmap(address, bytes);
+      address = MAP_FAILED;
+    }
+  }
+  close(file);
+  return address;
+}
+
+}  // namespace
+
+Result<PoisonedMemory> PoisonedMemory::make(std::size_t bytes, std::uint16_t fill) {
+  PoisonedMemory memory;
+  if (bytes == 0) return memory;
+  const bool lazy = bytes > kLazyBytes;
+  const std::size_t mapped_bytes = round_up(bytes, lazy ? kChunkBytes : 4096);
+  void* address = lazy ? map_lazy(mapped_bytes, fill) : map_eager(mapped_bytes, fill);
+  if (address == MAP_FAILED) {
+    return Trouble{TroubleKind::kInfra, fmt::format("no memory on the host for {} bytes: {}", bytes,
+                                                    std::strerror(errno))};
+  }
+  memory.address_ = address;
+  memory.bytes_ = bytes;
+  memory.mapped_bytes_ = mapped_bytes;
+  return memory;
+}
+
+PoisonedMemory::PoisonedMemory(PoisonedMemory&& other) noexcept
+    : address_(std::exchange(other.address_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      mapped_bytes_(std::exchange(other.mapped_bytes_, 0)) {}
+
+PoisonedMemory& PoisonedMemory::operator=(PoisonedMemory&& other) noexcept {
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(mapped_bytes_, other.mapped_bytes_);
+  return *this;
+}
+
+PoisonedMemory::~PoisonedMemory() {
+  if (address_ != nullptr) munmap(address_, mapped_bytes_);
+}
+
+}  // namespace attest
