@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{2} << 20;
 
-std::size_t round_up(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
 
 void* map_anonymous(std::size_t bytes, int protection, int extra_flags) {
   return mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | extra_flags, -1, 0);

@@ -9,8 +9,9 @@
 
 namespace attest {
 
-// Memory filled with a repeated 16-bit pattern. Above kLazyBytes it is lazy: one page of the pattern, mapped copy on
-// write again and again, so that a sparse pool of many GiB costs only what is written to it.
+// Memory filled with a repeated 16-bit pattern. Above kLazyBytes it is lazy: one page of the
+// pattern, mapped copy on write again and again, so that a sparse pool of many GiB costs only what
+// is written to it.
 class PoisonedMemory {
  public:
   static constexpr std::size_t kLazyBytes = std::size_t{1} << 30;
@@ -25,7 +26,9 @@ class PoisonedMemory {
 
   std::size_t size() const { return bytes_; }
   std::span<std::byte> bytes() { return {static_cast<std::byte*>(address_), bytes_}; }
-  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(address_), bytes_}; }
+  std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(address_), bytes_};
+  }
   template <class T>
   T* data() {
     return static_cast<T*>(address_);
@@ -48,7 +51,7 @@ struct Inputs {
   std::vector<std::int32_t> kv_indptr;         // [b + 1] entries of kv_indices
   std::vector<std::int32_t> kv_indices;        // physical page ids
   std::vector<std::int32_t> kv_last_page_len;  // [b] 1..page_size; 0 where s_kv is 0
-  std::vector<std::int32_t> used_pages;        // physical ids that any sequence uses, sorted, once each
+  std::vector<std::int32_t> used_pages;  // physical ids that any sequence uses, sorted, once each
 };
 
 }  // namespace attest
