@@ -1,17 +1,13 @@
 #include "harness/core/random.hpp"
 
 #include <boost/math/special_functions/erf.hpp>
-#include <bit>
 #include <cmath>
 #include <vector>
 
+#include "harness/core/formats.hpp"
+
 namespace attest {
 namespace {
-
-std::uint16_t to_bf16(float value) {  // round to nearest even; value is finite
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
 
 // The normal quantiles at (i + 1/2) / 2^16.
 std::vector<std::uint16_t> make_quantiles() {
@@ -20,7 +16,7 @@ std::vector<std::uint16_t> make_quantiles() {
   for (int i = 0; i < kSize / 2; ++i) {
     const double p = (i + 0.5) / kSize;
     const double z = std::sqrt(2.0) * boost::math::erfc_inv(2 * p);
-    table[kSize - 1 - i] = to_bf16(static_cast<float>(z));
+    table[kSize - 1 - i] = encode_bf16(z);
     table[i] = table[kSize - 1 - i] ^ 0x8000;
   }
   return table;

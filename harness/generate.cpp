@@ -1,0 +1,132 @@
+#include "harness/generate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "harness/core/check.hpp"
+#include "harness/core/random.hpp"
+#include "harness/parallel.hpp"
+#include "harness/poison.hpp"
+
+namespace attest {
+namespace {
+
+// A page of the cache by what it holds: page `page` of the tokens of `owner`.
+struct Content {
+  int owner = 0;
+  std::int64_t page = 0;
+};
+
+// The pages that hold something: the shared prefix's, then each sequence's own.
+std::vector<Content> contents_of(const Problem& p) {
+  const std::int64_t shared = p.shared_prefix / p.page_size;
+  std::vector<Content> contents;
+  for (std::int64_t page = 0; page < shared; ++page) contents.push_back({kPrefixOwner, page});
+  for (int seq = 0; seq < p.b(); ++seq) {
+    for (std::int64_t page = shared; page < p.pages_of(seq); ++page) contents.push_back({seq, page});
+  }
+  return contents;
+}
+
+// Pages of the pool that no sequence uses, among or after the used ones: a wrong id finds poison.
+std::int64_t spare_pages(std::size_t contents) {
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(contents) / 16, 2, 64);
+}
+
+// The physical page of each content.
+std::vector<std::int32_t> place_pages(const Problem& p, std::size_t contents, Seed seed) {
+  std::vector<std::int32_t> ids(contents + spare_pages(contents));
+  std::iota(ids.begin(), ids.end(), static_cast<std::int32_t>(p.page_base));
+  if (p.page_order == PageOrder::kShuffled) {  // Fisher-Yates
+    const Stream stream = stream_of(seed, Tensor::kPages);
+    for (std::size_t i = ids.size() - 1; i > 0; --i) std::swap(ids[i], ids[stream.bits(i) % (i + 1)]);
+  }
+  if (p.page_order == PageOrder::kReversed) std::reverse(ids.begin(), ids.end());
+  ids.resize(contents);
+  return ids;
+}
+
+void fill_tables(const Problem& p, const std::vector<std::int32_t>& ids, Inputs& inputs) {
+  const std::int64_t shared = p.shared_prefix / p.page_size;
+  std::int64_t next_own = shared;
+  inputs.qo_indptr = {0};
+  inputs.kv_indptr = {p.kv_indptr_start};
+  inputs.kv_indices.assign(p.kv_indptr_start, kHostilePage);
+  for (int seq = 0; seq < p.b(); ++seq) {
+    const std::int64_t own = p.pages_of(seq) - shared;
+    auto& table = inputs.kv_indices;
+    table.insert(table.end(), ids.begin(), ids.begin() + shared);
+    table.insert(table.end(), ids.begin() + next_own, ids.begin() + next_own + own);
+    next_own += own;
+    inputs.qo_indptr.push_back(inputs.qo_indptr.back() + p.s_q[seq]);
+    inputs.kv_indptr.push_back(static_cast<std::int32_t>(table.size()));
+    inputs.kv_last_page_len.push_back(p.s_kv[seq] == 0 ? 0 : (p.s_kv[seq] - 1) % p.page_size + 1);
+  }
+  // As much slack behind as in front; where there is none, the table ends with its last entry.
+  inputs.kv_indices.insert(inputs.kv_indices.end(), p.kv_indptr_start, kHostilePage);
+  inputs.used_pages = ids;
+  std::sort(inputs.used_pages.begin(), inputs.used_pages.end());
+}
+
+void fill_q(const Problem& p, const Sampler& sampler, int threads, Inputs& inputs) {
+  std::vector<std::pair<int, int>> tokens;  // (sequence, query token)
+  for (int seq = 0; seq < p.b(); ++seq) {
+    for (int i = 0; i < p.s_q[seq]; ++i) tokens.emplace_back(seq, i);
+  }
+  parallel_for(p.rows(), threads, [&](std::int64_t row) {
+    const std::int64_t token = row / p.h_q, head = row % p.h_q;
+    std::uint16_t* const at =
+        inputs.q.data<std::uint16_t>() + token * p.q_stride_t() + head * p.q_stride_h();
+    sampler.fill_q(tokens[token].first, tokens[token].second, static_cast<int>(head), {at, kDQk});
+  });
+}
+
+// Tokens past a sequence's end, in its last page, stay poisoned.
+void fill_page(const Problem& p, const Sampler& sampler, Content content, std::uint16_t* page) {
+  const int end = content.owner == kPrefixOwner ? p.shared_prefix : p.s_kv[content.owner];
+  const int first = static_cast<int>(content.page * p.page_size);
+  for (int token = first; token < std::min(end, first + p.page_size); ++token) {
+    sampler.fill_kv(content.owner, token, {page + std::int64_t{token - first} * kDQk, kDQk});
+  }
+}
+
+}  // namespace
+
+Walk walk_of(const Kernel& kernel, const Problem& problem) {
+  return {kernel.contract().split_rule, kernel.num_splits(problem),
+          kernel.contract().arithmetic.tile_tokens};
+}
+
+Result<Inputs> generate(const Case& c, const Walk& walk, int threads) {
+  const Problem& p = c.problem;
+  ATTEST_CHECK(why_invalid(p).empty());
+  const Distribution* const distribution = find_distribution(c.distribution);
+  if (distribution == nullptr) {
+    return Trouble{TroubleKind::kUsage, fmt::format("there is no distribution '{}'", c.distribution)};
+  }
+  const std::vector<Content> contents = contents_of(p);
+  const std::vector<std::int32_t> ids = place_pages(p, contents.size(), c.seed);
+
+  Inputs inputs;
+  fill_tables(p, ids, inputs);
+  inputs.num_pages = p.page_base + static_cast<std::int64_t>(contents.size()) + spare_pages(contents.size());
+  auto q = PoisonedMemory::make(p.total_q() * p.q_stride_t() * sizeof(std::uint16_t), kPoison16);
+  if (!q.ok()) return q.trouble();
+  inputs.q = std::move(*q);
+  const std::int64_t page_elements = std::int64_t{p.page_size} * kDQk;
+  auto kv = PoisonedMemory::make(inputs.num_pages * page_elements * sizeof(std::uint16_t), kPoison16);
+  if (!kv.ok()) return kv.trouble();
+  inputs.kv = std::move(*kv);
+
+  const auto sampler = distribution->prepare(p, walk, c.seed);
+  fill_q(p, *sampler, threads, inputs);
+  std::uint16_t* const pool = inputs.kv.data<std::uint16_t>();
+  parallel_for(static_cast<std::int64_t>(contents.size()), threads, [&](std::int64_t i) {
+    fill_page(p, *sampler, contents[i], pool + ids[i] * page_elements);
+  });
+  return inputs;
+}
+
+}  // namespace attest
