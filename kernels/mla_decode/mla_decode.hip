@@ -1,0 +1,44 @@
+// Dense paged MLA decode with split KV: contract.md says what it promises, launch.cpp how it is
+// launched.
+#include "kernels/mla_decode/stage1.hpp"
+#include "kernels/mla_decode/stage2.hpp"
+
+namespace attest::mla_decode {
+
+// Grid: {split, sequence} in either order, query token * head tiles + head tile. 256 threads.
+extern "C" __global__ ATTEST_BOUNDS(kThreads, 2) void mla_decode_stage1_16(Stage1Arguments a) {
+  __shared__ MergeBuffer buffer;
+  const Program p = find_program<16>(a);
+  if (!p.live) return;
+  const int group = gpu::wave_index() / gpu::kColumnParts;
+  const int part = gpu::wave_index() % gpu::kColumnParts;
+  OnlineSoftmax softmax;
+  attend_16_heads(softmax, a, p, group, part);
+  softmax.finish();
+  merge_groups(softmax, buffer, a, p, group, part);
+}
+
+extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void mla_decode_stage1_64(Stage1Arguments a) {
+  __shared__ Stage stage;
+  const Program p = find_program<64>(a);
+  if (!p.live) return;
+  const int first_head = p.head_begin + 16 * (gpu::wave_index() / gpu::kColumnParts);
+  const int part = gpu::wave_index() % gpu::kColumnParts;
+  OnlineSoftmax softmax;
+  attend_64_heads(softmax, stage.row, a, p, first_head, part);
+  softmax.finish();
+  store_64_heads(softmax, a, p, first_head, part);
+}
+
+// Grid: slice of the columns * h + head, query token, sequence. 512 / D_SPLIT threads.
+extern "C" __global__ ATTEST_BOUNDS(kDV, 2) void mla_decode_stage2_fp32(Stage2Arguments a,
+                                                                        int columns) {
+  merge_splits<float>(a, columns);
+}
+
+extern "C" __global__ ATTEST_BOUNDS(kDV, 2) void mla_decode_stage2_bf16(Stage2Arguments a,
+                                                                        int columns) {
+  merge_splits<gpu::Bits16>(a, columns);
+}
+
+}  // namespace attest::mla_decode
