@@ -49,7 +49,7 @@ class NeedlesSampler : public Sampler {
     const Stream stream = stream_of(seed_, Tensor::kKv, owner, token);
     fill_normal(stream, row);
     for (std::uint16_t& k : row.subspan(kDV)) {
-      k = encode_bf16(decode_bf16(k) * (needle_k_ * kBackground));
+      k = convert_bf16(decode_bf16(k) * (needle_k_ * kBackground), Bf16Conversion::kNearestQuiet);
     }
     const Mark mark = owner == kPrefixOwner ? prefix_[token] : own_[owner][token];
     const std::uint16_t needle = encode_bf16(needle_k_);

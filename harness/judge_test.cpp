@@ -1,0 +1,402 @@
+// The judge is fed lies. Each test takes an output that is right, tells one lie, and says which verdict must follow.
+#include "harness/judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "harness/core/random.hpp"
+#include "harness/judge_element.hpp"
+
+namespace attest {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+std::uint32_t fp32(double value) { return std::bit_cast<std::uint32_t>(static_cast<float>(value)); }
+std::uint32_t bf16(double value) { return encode_bf16(value); }
+
+bool accepts(Stored stored, std::uint32_t bits, double expected, double bound) {
+  return fault_of(stored, bits, expected, bound) == Fault::kNone;
+}
+
+TEST(JudgeElement, AcceptsTheRoundedEndsOfABf16BoundAndNothingBeyond) {
+  for (const double expected : {0.7, -3.1, 1.0, 0.0, 1e-40, 250.0, -0.99999}) {
+    for (const double bound : {0.0, 1e-12, 1e-3, 0.3}) {
+      const std::uint16_t high = encode_bf16(expected + bound), low = encode_bf16(expected - bound);
+      EXPECT_TRUE(accepts(Stored::kBf16, high, expected, bound)) << expected << " " << bound;
+      EXPECT_TRUE(accepts(Stored::kBf16, low, expected, bound)) << expected << " " << bound;
+      const std::uint16_t above = decode_bf16(high) >= 0 ? (high & 0x7fff) + 1 : high - 1;
+      const std::uint16_t below = decode_bf16(low) > 0 ? low - 1 : ((low & 0x7fff) | 0x8000) + 1;
+      EXPECT_FALSE(accepts(Stored::kBf16, above, expected, bound)) << expected << " " << bound;
+      EXPECT_FALSE(accepts(Stored::kBf16, below, expected, bound)) << expected << " " << bound;
+    }
+  }
+}
+
+TEST(JudgeElement, AcceptsEveryBf16ThatABoundHoldsAndNoOther) {
+  const double expected = 1.003, bound = 0.0137;  // both sides of a power of two
+  for (std::uint32_t code = 0; code < 0x10000; ++code) {
+    const double value = decode_bf16(static_cast<std::uint16_t>(code));
+    const bool inside = value >= decode_bf16(encode_bf16(expected - bound)) &&
+                        value <= decode_bf16(encode_bf16(expected + bound));
+    ASSERT_EQ(accepts(Stored::kBf16, code, expected, bound), inside) << value;
+  }
+}
+
+TEST(JudgeElement, RejectsFp32OneUlpBeyondTheBound) {
+  const float expected = 3.25f, bound = 0x1p-10f;
+  const float edge = expected + bound;
+  EXPECT_TRUE(accepts(Stored::kFp32, fp32(edge), expected, bound));
+  EXPECT_FALSE(accepts(Stored::kFp32, fp32(std::nextafter(edge, 9.f)), expected, bound));
+  EXPECT_TRUE(accepts(Stored::kFp32, fp32(expected - bound), expected, bound));
+  EXPECT_FALSE(accepts(Stored::kFp32, fp32(std::nextafter(expected - bound, 0.f)), expected, bound));
+}
+
+TEST(JudgeElement, RejectsEveryNan) {
+  for (std::uint32_t code = 0; code < 0x10000; ++code) {
+    const float value = decode_bf16(static_cast<std::uint16_t>(code));
+    if (!std::isnan(value)) continue;
+    for (const double expected : {0.0, 1.0, kInfinity, -kInfinity, kNan}) {
+      for (const double bound : {0.0, 1e30, kInfinity, kNan}) {
+        ASSERT_FALSE(accepts(Stored::kBf16, code, expected, bound)) << code;
+        ASSERT_FALSE(accepts(Stored::kFp32, code << 16 | 1, expected, bound)) << code;
+      }
+    }
+  }
+}
+
+TEST(JudgeElement, RejectsInfWhereFiniteIsExpectedHoweverWideTheBound) {
+  for (const double bound : {1.0, 1e39, kInfinity}) {
+    EXPECT_EQ(fault_of(Stored::kBf16, 0x7f80, 1, bound), Fault::kNonFinite);
+    EXPECT_EQ(fault_of(Stored::kFp32, 0xff800000, 1, bound), Fault::kNonFinite);
+  }
+}
+
+TEST(JudgeElement, TakesMinusInfOnlyWhereItIsExpected) {
+  EXPECT_TRUE(accepts(Stored::kFp32, 0xff800000, -kInfinity, 0));
+  EXPECT_FALSE(accepts(Stored::kFp32, 0x7f800000, -kInfinity, 0));
+  EXPECT_FALSE(accepts(Stored::kFp32, fp32(-3e38), -kInfinity, 1e38));
+  EXPECT_FALSE(accepts(Stored::kFp32, 0xff800000, -3e38, 1e38));
+}
+
+TEST(JudgeElement, RejectsUnderABoundThatIsNoNumber) {
+  for (const double bound : {kNan, -1e-30, -kInfinity}) {
+    EXPECT_EQ(fault_of(Stored::kFp32, fp32(1), 1, bound), Fault::kWrong);
+    EXPECT_EQ(fault_of(Stored::kBf16, bf16(1), 1, bound), Fault::kWrong);
+    EXPECT_EQ(ratio_of(Stored::kBf16, 2, 1, bound), kInfinity);
+  }
+  EXPECT_EQ(fault_of(Stored::kFp32, fp32(1), kNan, 1), Fault::kWrong);
+}
+
+TEST(JudgeElement, TakesZeroOfEitherSign) {
+  EXPECT_TRUE(accepts(Stored::kBf16, 0x8000, 0, 0));
+  EXPECT_TRUE(accepts(Stored::kBf16, 0x0000, 0, 0));
+  EXPECT_FALSE(accepts(Stored::kBf16, 0x0001, 0, 0));
+  EXPECT_FALSE(accepts(Stored::kBf16, 0x8001, 0, 0));
+}
+
+TEST(JudgeElement, KnowsThePoison) {
+  EXPECT_EQ(fault_of(Stored::kBf16, kPoison16, 0, 1), Fault::kUnwritten);
+  EXPECT_EQ(fault_of(Stored::kFp32, kPoison32, 0, 1), Fault::kUnwritten);
+  EXPECT_EQ(fault_of(Stored::kBf16, kPoison16 ^ 1, 0, 1), Fault::kNonFinite);
+  EXPECT_TRUE(std::isnan(value_of(Stored::kBf16, kPoison16)));
+  EXPECT_TRUE(std::isnan(value_of(Stored::kFp32, kPoison32)));
+}
+
+// A right output and all that judge() needs. Sequence 0 has three live splits; sequence 1 is empty; sequence 2 has one
+// token, which only its last query token sees, and two dead splits.
+struct Trial {
+  Problem problem{.h_q = 4, .s_kv = {300, 0, 1}, .s_q = {2, 1, 3}};
+  Contract contract;
+  int num_splits = 3;
+  Expected expected;
+  Bound bound;
+  Output output;
+
+  explicit Trial(int splits = 3, bool bf16_partials = false, EmptyRow rule = EmptyRow::kZerosAndMinusInf)
+      : num_splits(splits) {
+    contract.arithmetic.bf16_partials = bf16_partials;
+    contract.empty_row = rule;
+    const std::size_t rows = problem.rows(), partials = splits > 1 ? rows * splits : 0;
+    expected.rows = problem.rows();
+    expected.num_splits = splits;
+    fill(expected.o, bound.o, rows * kDV, 1);
+    fill(expected.lse, bound.lse, rows, 2);
+    fill(expected.partial_o, bound.partial_o, partials * kDV, 3);
+    fill(expected.partial_lse, bound.partial_lse, partials, 4);
+    output.o.assign(rows * kDV, kPoison16);
+    output.lse.assign(rows, kPoison32);
+    output.partial_o.assign(partials * kDV, bf16_partials ? kPoison16 : kPoison32);
+    output.partial_lse.assign(partials, kPoison32);
+    for (int t = 0, token = 0; t < problem.b(); ++t) {
+      for (int i = 0; i < problem.s_q[t]; ++i, ++token) write_token(t, i, token);
+    }
+  }
+
+  static void fill(std::vector<double>& values, std::vector<float>& bounds, std::size_t count, int id) {
+    const Stream stream = stream_of(Seed{9}, Tensor::kPlan, id);
+    for (std::size_t i = 0; i < count; ++i) values.push_back(4 * stream.uniform(i) - 2);
+    bounds.assign(count, 1e-3f);
+  }
+
+  std::int64_t stored(int token, int split, int head) const {
+    return (std::int64_t{token} * num_splits + split) * problem.h_q + head;
+  }
+
+  void write_token(int seq, int i, int token) {
+    for (int head = 0; head < problem.h_q; ++head) {
+      const std::int64_t row = std::int64_t{token} * problem.h_q + head;
+      const bool empty = problem.visible(seq, i) == 0;
+      if (empty) {
+        expected.lse[row] = -kInfinity;
+        std::fill_n(expected.o.begin() + row * kDV, kDV, 0.0);
+      }
+      if (!empty || contract.empty_row == EmptyRow::kZerosAndMinusInf) {
+        output.lse[row] = fp32(expected.lse[row]);
+        for (int d = 0; d < kDV; ++d) output.o[row * kDV + d] = bf16(expected.o[row * kDV + d]);
+      }
+      if (num_splits > 1) write_partials(seq, i, token, head);
+    }
+  }
+
+  void write_partials(int seq, int i, int token, int head) {
+    const auto live = live_splits(contract.split_rule, problem.s_kv[seq], num_splits);
+    for (int split = 0; split < static_cast<int>(live.size()); ++split) {
+      const std::int64_t at = (std::int64_t{token} * problem.h_q + head) * num_splits + split;
+      if (problem.visible(seq, i) <= live[split].begin) expected.partial_lse[at] = -kInfinity;
+      output.partial_lse[stored(token, split, head)] = fp32(expected.partial_lse[at]);
+      for (int d = 0; d < kDV; ++d) {
+        const double value = expected.partial_o[at * kDV + d];
+        output.partial_o[stored(token, split, head) * kDV + d] =
+            contract.arithmetic.bf16_partials ? bf16(value) : fp32(value);
+      }
+    }
+  }
+
+  Verdict judged(const Explain& explain = {}) const {
+    return judge({"kernel_x", problem, contract, num_splits}, output, expected, bound, explain);
+  }
+};
+
+void expect_failure(const Verdict& verdict, std::string_view bucket, std::string_view says) {
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_EQ(verdict.bucket, bucket) << verdict.reason;
+  EXPECT_NE(verdict.reason.find(says), std::string::npos) << verdict.reason;
+  EXPECT_GT(verdict.wrong, 0);
+}
+
+TEST(Judge, PassesARightOutputOfEveryShape) {
+  for (const int splits : {1, 3, 64}) {
+    for (const bool bf16_partials : {false, true}) {
+      for (const EmptyRow rule : {EmptyRow::kZerosAndMinusInf, EmptyRow::kUnwritten}) {
+        const Verdict verdict = Trial(splits, bf16_partials, rule).judged();
+        EXPECT_EQ(verdict.status, Status::kPassed) << verdict.reason;
+        EXPECT_EQ(verdict.wrong, 0);
+        EXPECT_TRUE(verdict.reason.empty());
+        EXPECT_EQ(verdict.worst.size(), splits > 1 ? 4u : 2u);
+        for (const Worst& worst : verdict.worst) EXPECT_LE(worst.ratio, 1) << worst.tensor;
+      }
+    }
+  }
+}
+
+TEST(Judge, CountsEveryElementItJudged) {
+  const Verdict verdict = Trial(3).judged();
+  // 24 rows of o and lse. Partials: 8 rows with 3 live splits, 16 with 3 slots; of those the 8 unseen rows of sequence
+  // 2 have a live split whose partial o is free.
+  EXPECT_EQ(verdict.checked, 24 * 513 + 24 * 3 + (24 * 3 - 8) * 512);
+}
+
+TEST(Judge, RejectsOneElementOneUlpOutside) {
+  Trial trial;
+  auto& bits = trial.output.o[5 * kDV + 17];
+  bits = encode_bf16(trial.expected.o[5 * kDV + 17] + trial.bound.o[5 * kDV + 17]) + 1;
+  if (trial.expected.o[5 * kDV + 17] < 0) {
+    bits = encode_bf16(trial.expected.o[5 * kDV + 17] - trial.bound.o[5 * kDV + 17]) + 1;
+  }
+  const Verdict verdict = trial.judged();
+  expect_failure(verdict, "stage2.wrong.element.kernel_x",
+                 "o wrong at sequence 0, query token 1, head 1, column 17");
+  EXPECT_EQ(verdict.wrong, 1);
+}
+
+TEST(Judge, RejectsNanOfAnyPayloadAsTheFirstByPosition) {
+  for (const std::uint16_t nan : {0x7fc0, 0xffff, 0x7f81, 0x7fda}) {
+    Trial trial;
+    trial.output.o[3 * kDV + 100] = nan;
+    trial.output.o[2 * kDV + 7] = 0x4000;  // wrong as well, and earlier
+    trial.output.o[6 * kDV + 1] = nan;
+    expect_failure(trial.judged(), "stage2.nonfinite.sequence.kernel_x",
+                   "o nonfinite at sequence 0, query token 0, head 3, column 100");
+  }
+}
+
+TEST(Judge, RejectsInfWhereFiniteIsExpected) {
+  Trial trial;
+  trial.output.o[0] = 0xff80;
+  expect_failure(trial.judged(), "stage2.nonfinite.element.kernel_x", "actual -inf");
+}
+
+TEST(Judge, NamesAnUnwrittenRow) {
+  Trial trial;
+  std::fill_n(trial.output.o.begin() + 6 * kDV, kDV, kPoison16);
+  expect_failure(trial.judged(), "stage2.unwritten.row.kernel_x",
+                 "o unwritten at sequence 0, query token 1, head 2, column 0: still holds the poison 0x7fdb");
+}
+
+TEST(Judge, NamesTheHeadWhoseRowsAreSwapped) {
+  Trial trial;
+  for (int token = 0; token < 2; ++token) {
+    for (int d = 0; d < kDV; ++d) {
+      trial.output.o[(token * 4 + 3) * kDV + d] = trial.output.o[(token * 4 + 2) * kDV + d];
+    }
+  }
+  expect_failure(trial.judged(), "stage2.wrong.head.kernel_x", "pattern head");
+}
+
+TEST(Judge, NamesTheColumnsOfOneTile) {
+  Trial trial;
+  for (int row = 0; row < 8; ++row) {
+    for (int d = 128; d < 192; ++d) trial.output.o[row * kDV + d] ^= 0x8000;
+  }
+  expect_failure(trial.judged(), "stage2.wrong.columns.kernel_x", "512 of ");
+}
+
+TEST(Judge, BlamesStageOneForAWrongSplitEvenWhenTheOutputIsWrongToo) {
+  Trial trial;
+  for (int token = 0; token < 2; ++token) {
+    for (int head = 0; head < 4; ++head) {
+      trial.output.partial_lse[trial.stored(token, 1, head)] ^= 0x80000000;
+      trial.output.lse[token * 4 + head] ^= 0x80000000;
+    }
+  }
+  expect_failure(trial.judged(), "stage1.wrong.split.kernel_x", "partial_lse wrong at sequence 0");
+}
+
+TEST(Judge, JudgesBf16PartialsByTheirOwnFormat) {
+  Trial trial(3, true);
+  auto& bits = trial.output.partial_o[trial.stored(1, 2, 3) * kDV + 5];
+  bits = bits == 0 ? 0x4000 : bits ^ 0x8000;
+  expect_failure(trial.judged(), "stage1.wrong.element.kernel_x",
+                 "partial_o wrong at sequence 0, query token 1, head 3, split 2, column 5");
+}
+
+TEST(Judge, RejectsAWriteIntoADeadSplit) {
+  Trial trial;
+  trial.output.partial_o[trial.stored(5, 1, 0) * kDV + 9] = 0;
+  expect_failure(trial.judged(), "stage1.overwritten.element.kernel_x",
+                 "partial_o overwritten at sequence 2, query token 2, head 0, split 1, column 9");
+  Trial other;
+  other.output.partial_lse[other.stored(2, 0, 3)] = 0xff800000;
+  expect_failure(other.judged(), "stage1.overwritten.element.kernel_x", "partial_lse overwritten at sequence 1");
+}
+
+TEST(Judge, LeavesThePartialOfASplitWithoutVisibleTokensFreeButNotItsLse) {
+  Trial trial;
+  trial.output.partial_o[trial.stored(3, 0, 1) * kDV] = 0x7fc00000;
+  EXPECT_EQ(trial.judged().status, Status::kPassed);
+  trial.output.partial_lse[trial.stored(3, 0, 1)] = fp32(-1e30);
+  expect_failure(trial.judged(), "stage1.wrong.element.kernel_x", "expected -inf");
+  trial.output.partial_lse[trial.stored(3, 0, 1)] = kPoison32;
+  expect_failure(trial.judged(), "stage1.unwritten.element.kernel_x", "partial_lse unwritten");
+}
+
+TEST(Judge, TakesMinusZeroInARowThatSeesNothingButNoOtherNumber) {
+  Trial trial;
+  trial.output.o[8 * kDV] = 0x8000;
+  EXPECT_EQ(trial.judged().status, Status::kPassed);
+  trial.output.o[8 * kDV] = 0x0001;
+  expect_failure(trial.judged(), "stage2.wrong.element.kernel_x", "sequence 1");
+}
+
+TEST(Judge, RejectsAFiniteLseOfARowThatSeesNothing) {
+  Trial trial;
+  trial.output.lse[8] = 0;
+  expect_failure(trial.judged(), "stage2.wrong.element.kernel_x", "lse wrong at sequence 1");
+}
+
+TEST(Judge, RejectsMinusInfLseOfARowThatSeesTokens) {
+  Trial trial;
+  trial.output.lse[1] = 0xff800000;
+  expect_failure(trial.judged(), "stage2.nonfinite.element.kernel_x", "lse nonfinite");
+}
+
+TEST(Judge, RejectsAWriteWhereTheContractLeavesEmptyRowsUnwritten) {
+  Trial trial(3, false, EmptyRow::kUnwritten);
+  trial.output.o[8 * kDV + 3] = 0;
+  expect_failure(trial.judged(), "stage2.overwritten.element.kernel_x", "nothing is written");
+}
+
+TEST(Judge, RejectsUnderANanBound) {
+  Trial trial;
+  trial.bound.o[40] = static_cast<float>(kNan);
+  expect_failure(trial.judged(), "stage2.wrong.element.kernel_x", "ratio inf");
+}
+
+TEST(Judge, CallsAnInfiniteBoundVacuous) {
+  Trial trial;
+  trial.bound.lse[2] = static_cast<float>(kInfinity);
+  const Verdict verdict = trial.judged();
+  EXPECT_EQ(verdict.status, Status::kVacuous);
+  EXPECT_NE(verdict.reason.find("infinite"), std::string::npos);
+}
+
+TEST(Judge, CallsACaseThatZerosWouldPassVacuous) {
+  Trial trial(1);
+  trial.problem = {.h_q = 4, .s_kv = {3}, .s_q = {1}};
+  const auto shrink = [](auto& values, std::size_t size, auto value) { values.assign(size, value); };
+  shrink(trial.expected.o, 4 * kDV, 1e-4);
+  shrink(trial.expected.lse, 4, 1e-5);
+  shrink(trial.bound.o, 4 * kDV, 1e-3f);
+  shrink(trial.bound.lse, 4, 1e-3f);
+  shrink(trial.output.o, 4 * kDV, encode_bf16(1e-4));
+  shrink(trial.output.lse, 4, fp32(1e-5));
+  EXPECT_EQ(trial.judged().status, Status::kVacuous);
+  trial.expected.lse[3] = 1;  // one element that zeros would get wrong is enough
+  trial.output.lse[3] = fp32(1);
+  EXPECT_EQ(trial.judged().status, Status::kPassed);
+}
+
+TEST(Judge, FailsForDamageEvenWhenTheNumbersAreRight) {
+  Trial trial;
+  trial.output.damage = {"wrote outside o: after it, byte 2"};
+  const Verdict verdict = trial.judged();
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_EQ(verdict.bucket, "memory.damage.all.kernel_x");
+  EXPECT_NE(verdict.reason.find("wrote outside o"), std::string::npos);
+}
+
+TEST(Judge, SaysActualAndExpectedInDecimalAndHexAndTheLargestTerm) {
+  Trial trial;
+  trial.expected.lse[4] = 1.5;
+  trial.output.lse[4] = fp32(2);
+  const Verdict verdict = trial.judged([](const Worst& worst) {
+    EXPECT_EQ(worst.tensor, "lse");
+    return std::vector<BoundTerm>{{"logit rounding", 7e-4}, {"log", 1e-7}};
+  });
+  for (const char* text : {"kernel_x: lse wrong", "query token 1, head 0", "actual 2 (0x40000000)",
+                           "expected 1.5 (0x3fc00000)", "error 0.5", "ratio 500", "1 of 24 elements",
+                           "largest term of the bound: logit rounding (0.0007)"}) {
+    EXPECT_NE(verdict.reason.find(text), std::string::npos) << text << "\n" << verdict.reason;
+  }
+}
+
+TEST(Judge, RejectsAnOutputThatNobodyWrote) {
+  Trial trial;
+  std::fill(trial.output.o.begin(), trial.output.o.end(), kPoison16);
+  expect_failure(trial.judged(), "stage2.unwritten.all.kernel_x", "12288 of 12288");
+}
+
+TEST(Judge, RejectsZerosAndShuffledHeads) {
+  Trial zeros;
+  std::fill(zeros.output.o.begin(), zeros.output.o.begin() + 8 * kDV, std::uint16_t{0});
+  EXPECT_EQ(zeros.judged().status, Status::kFailed);
+  Trial shuffled;
+  std::swap_ranges(shuffled.output.lse.begin(), shuffled.output.lse.begin() + 1, shuffled.output.lse.begin() + 1);
+  EXPECT_EQ(shuffled.judged().status, Status::kFailed);
+}
+
+}  // namespace
+}  // namespace attest
