@@ -1,0 +1,72 @@
+#include "reference/job.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "harness/core/check.hpp"
+
+namespace attest {
+namespace {
+
+RowBlock make_block(const Problem& problem, int sequence, int first_row) {
+  RowBlock block;
+  block.sequence = sequence;
+  block.first_row = first_row;
+  block.rows = std::min(kBlockRows, problem.s_q[sequence] * problem.h_q - first_row);
+  for (int r = 0; r < kBlockRows; ++r) {
+    const int row = first_row + std::min(r, block.rows - 1);
+    block.visible[r] = problem.visible(sequence, row / problem.h_q);
+  }
+  return block;
+}
+
+}  // namespace
+
+Job::Job(const Problem& problem, const Contract& contract, int num_splits, int sequence, int first_row)
+    : block(make_block(problem, sequence, first_row)),
+      splits(live_splits(contract.split_rule, problem.s_kv[sequence], num_splits)) {
+  int covered = 0;
+  for (int split = 0; split < static_cast<int>(splits.size()); ++split) {
+    const auto [begin, end] = splits[split];
+    ATTEST_CHECK(begin == covered && end > begin);
+    covered = end;
+    errors.push_back(split_errors(contract.arithmetic, end - begin));
+    for (int at = begin; at < end; at += kChunkTokens) {
+      chunks.push_back({split, at, std::min(at + kChunkTokens, end)});
+    }
+  }
+  ATTEST_CHECK(covered == problem.s_kv[sequence]);
+}
+
+std::size_t Job::bytes() const {
+  const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
+  const std::size_t scores_bytes = tokens * kBlockRows * (sizeof(double) + sizeof(float));
+  return scores_bytes + chunks.size() * kBlockRows * kDV * (sizeof(double) + sizeof(float));
+}
+
+void Job::allocate() {
+  const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
+  scores.x.resize(tokens * kBlockRows);
+  scores.spread.resize(tokens * kBlockRows);
+  chunk_largest.resize(chunks.size() * kBlockRows);
+  split_largest.assign(splits.size() * kBlockRows, -std::numeric_limits<double>::infinity());
+  sums.resize(chunks.size());
+}
+
+void Job::release() {
+  scores = {};
+  sums = {};
+  chunk_largest = {};
+  split_largest = {};
+}
+
+void Job::merge_largest() {
+  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    for (int r = 0; r < kBlockRows; ++r) {
+      double& largest = split_largest[std::size_t{1} * chunks[c].split * kBlockRows + r];
+      largest = std::max(largest, chunk_largest[c * kBlockRows + r]);
+    }
+  }
+}
+
+}  // namespace attest

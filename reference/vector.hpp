@@ -1,0 +1,81 @@
+// Vectors of 8 doubles and 16 floats in the compilers' own notation: AVX-512, AVX2 and NEON come from one source, and
+// give the same bits, because every order of summation is fixed and every fma is explicit.
+#pragma once
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace attest {
+
+typedef double Double8 __attribute__((vector_size(64)));
+typedef std::int64_t Long8 __attribute__((vector_size(64)));
+typedef float Float8 __attribute__((vector_size(32)));
+typedef float Float16 __attribute__((vector_size(64)));
+
+template <class Vector, class Scalar>
+inline Vector load(const Scalar* from) {
+  Vector v;
+  std::memcpy(&v, from, sizeof v);
+  return v;
+}
+
+template <class Vector, class Scalar>
+inline void store(Scalar* to, const Vector& v) {
+  std::memcpy(to, &v, sizeof v);
+}
+
+template <class Vector>
+inline Vector fused_multiply_add(const Vector& a, const Vector& b, const Vector& c) {
+#if __has_builtin(__builtin_elementwise_fma)
+  return __builtin_elementwise_fma(a, b, c);
+#else
+  Vector r;
+  for (unsigned i = 0; i < sizeof(Vector) / sizeof(a[0]); ++i) r[i] = std::fma(a[i], b[i], c[i]);
+  return r;
+#endif
+}
+
+// A NaN in `a` gives `b`.
+template <class Vector>
+inline Vector larger(const Vector& a, const Vector& b) {
+  return a > b ? a : b;
+}
+template <class Vector>
+inline Vector smaller(const Vector& a, const Vector& b) {
+  return a < b ? a : b;
+}
+inline Double8 magnitude(const Double8& a) { return a < 0 ? -a : a; }
+inline Double8 splat(double value) { return Double8{} + value; }
+
+inline Float8 load_bf16(const std::uint16_t* from) {
+  typedef std::uint16_t Short8 __attribute__((vector_size(16)));
+  typedef std::uint32_t Int8 __attribute__((vector_size(32)));
+  const Int8 bits = __builtin_convertvector(load<Short8>(from), Int8) << 16;
+  Float8 v;
+  std::memcpy(&v, &bits, sizeof v);
+  return v;
+}
+
+// e^x to 2 ulp for x <= 709; 0 below -708, where fp32 has long been 0. NaN stays NaN.
+// x = n ln2 + r, |r| <= ln2 / 2, ln2 in two parts so that n * high is exact; Taylor to r^13, whose remainder is 1e-17.
+inline Double8 exponential(const Double8& x) {
+  constexpr double kMagic = 0x1.8p52;  // adding it leaves round(y) in the low bits
+  const Double8 clamped = x < -708.0 ? splat(-708.0) : x;
+  const Double8 shifted = fused_multiply_add(clamped, splat(0x1.71547652b82fep0), splat(kMagic));
+  const Double8 n = shifted - kMagic;
+  Double8 r = fused_multiply_add(n, splat(-6.93147180369123816490e-01), clamped);
+  r = fused_multiply_add(n, splat(-1.90821492927058770002e-10), r);
+  Double8 sum = splat(1.0 / 6227020800);
+  for (double factorial : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0,
+                           120.0, 24.0, 6.0, 2.0, 1.0, 1.0}) {
+    sum = fused_multiply_add(sum, r, splat(1.0 / factorial));
+  }
+  Long8 bits;
+  std::memcpy(&bits, &shifted, sizeof bits);
+  bits = (bits + 1023) << 52;
+  Double8 scale;
+  std::memcpy(&scale, &bits, sizeof scale);
+  return x < -708.0 ? splat(0.0) : sum * scale;
+}
+
+}  // namespace attest
