@@ -1,0 +1,185 @@
+// Workgroups over host threads, waves of a workgroup under a seeded schedule.
+#include <fmt/format.h>
+#include <xmmintrin.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+
+#include "harness/device/emulator/launch_state.hpp"
+#include "harness/device/emulator/wave.hpp"
+
+namespace attest::emulator {
+namespace {
+
+// splitmix64: a schedule's choices are a function of its seed and the workgroup alone.
+u64 mix(u64 x) {
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+// What all host threads of a launch share.
+struct Shared {
+  const Program& program;
+  const LaunchState& launch;
+  Memory& memory;
+  const RunOptions& options;
+  std::vector<u32> order;  // of the workgroups
+  std::atomic<u64> next{0};
+  std::atomic<bool> stop{false};
+  std::atomic<u64> instructions{0};
+  std::mutex mutex;
+  std::optional<Trouble> trouble;
+  u64 trouble_at = ~u64{0};  // position in order: the first one is reported, whatever the threads' speed
+
+  void report(u64 position, Trouble t) {
+    std::lock_guard lock(mutex);
+    if (position < trouble_at) {
+      trouble_at = position;
+      trouble = std::move(t);
+    }
+    stop = true;
+  }
+};
+
+// One host thread's memory: the waves of one workgroup, reused from workgroup to workgroup.
+class Worker {
+ public:
+  explicit Worker(Shared& shared) : shared_(shared), cache_(shared.program.insts.size()) {
+    waves_.resize(shared.launch.waves);
+    for (auto& wave : waves_) wave = std::make_unique<Wave>();
+    group_.memory = &shared.memory;
+    group_.cache = &cache_;
+    group_.lds.resize(shared.launch.lds_bytes);
+  }
+
+  void run() {
+    const u32 control = _mm_getcsr();
+    for (u64 at; !shared_.stop && (at = shared_.next++) < shared_.order.size();) {
+      start(shared_.order[at]);
+      if (auto trouble = run_workgroup()) shared_.report(at, std::move(*trouble));
+    }
+    _mm_setcsr(control);
+    shared_.instructions += executed_;
+  }
+
+ private:
+  void start(u32 linear) {
+    const LaunchState& launch = shared_.launch;
+    group_.id = {linear % launch.config.grid.x, linear / launch.config.grid.x % launch.config.grid.y,
+                 linear / launch.config.grid.x / launch.config.grid.y};
+    std::memset(group_.lds.data(), 0xfe, group_.lds.size());  // bf16 and fp32 NaN-free but absurd: -1.7e38
+    for (int i = 0; i < launch.waves; ++i) init_wave(*waves_[i], shared_.program, launch, &group_, i);
+    random_ = mix(shared_.options.schedule.seed ^ mix(linear));
+    budget_ = shared_.options.instruction_budget;
+  }
+
+  // Seed 0: a wave runs until it waits. Else a random one runs for a random number of instructions.
+  int choose(int last) {
+    const int count = shared_.launch.waves;
+    const int from = shared_.options.schedule.seed ? static_cast<int>((random_ = mix(random_)) % count) : last;
+    for (int i = 0; i < count; ++i) {
+      Wave& w = *waves_[(from + i) % count];
+      if (!w.ended && !w.waiting) return (from + i) % count;
+    }
+    return -1;
+  }
+
+  std::optional<Trouble> run_workgroup() {
+    int last = 0;
+    while (true) {
+      const int chosen = choose(last);
+      if (chosen < 0) {
+        if (!release_barrier()) return std::nullopt;
+        continue;
+      }
+      last = chosen;
+      Wave& w = *waves_[chosen];
+      const u64 quantum = shared_.options.schedule.seed ? 1 + (random_ = mix(random_)) % 50 : u64{1} << 20;
+      switch (run_wave(w, quantum)) {
+        case Flow::kFault: return Trouble{TroubleKind::kCrashed, std::move(w.fault)};
+        case Flow::kBarrier: w.waiting = true; break;
+        case Flow::kEnd: w.ended = true; break;
+        case Flow::kYield: last = (chosen + 1) % shared_.launch.waves; break;
+        case Flow::kNext: break;
+      }
+      if (budget_ == 0) return hung(w);
+      if (shared_.stop) return std::nullopt;
+    }
+  }
+
+  // All waves that have not ended wait: they go on. False when all have ended.
+  bool release_barrier() {
+    bool any = false;
+    for (auto& w : waves_) {
+      any |= w->waiting;
+      w->waiting = false;
+    }
+    return any;
+  }
+
+  Flow run_wave(Wave& w, u64 quantum) {
+    set_host_control(host_control_f32(w.mode));
+    const Inst* insts = shared_.program.insts.data();
+    const u64 limit = std::min(quantum, budget_);
+    u64 left = limit;
+    Flow flow = Flow::kNext;
+    while (left > 0 && flow == Flow::kNext) {
+      const Inst& in = insts[w.pc++];
+      --left;
+      flow = in.run(w, in);
+    }
+    executed_ += limit - left;
+    budget_ -= limit - left;
+    return flow;
+  }
+
+  Trouble hung(Wave& w) {
+    fault(w, shared_.program.insts[std::min<std::size_t>(w.pc, shared_.program.insts.size() - 1)],
+          fmt::format("no end after {} wave instructions of this workgroup", shared_.options.instruction_budget));
+    return {TroubleKind::kHung, std::move(w.fault)};
+  }
+
+  Shared& shared_;
+  std::vector<AddressRange> cache_;
+  std::vector<std::unique_ptr<Wave>> waves_;
+  Workgroup group_;
+  u64 random_ = 0, budget_ = 0, executed_ = 0;
+};
+
+void shuffle(std::vector<u32>& order, u64 seed) {
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[(seed = mix(seed)) % i]);
+}
+
+}  // namespace
+
+Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchConfig& config,
+                          std::span<const std::byte> arguments, const RunOptions& options) {
+  auto launch = make_launch_state(program, config, arguments);
+  if (!launch.ok()) return launch.trouble();
+  const u64 groups = u64{config.grid.x} * config.grid.y * config.grid.z;
+  if (groups > 0xffffffff) return Trouble{TroubleKind::kUsage, fmt::format("a grid of {} workgroups", groups)};
+  Shared shared{program, *launch, memory, options, std::vector<u32>(groups), {}, {}, {}, {}, {}};
+  std::iota(shared.order.begin(), shared.order.end(), 0u);
+  if (options.schedule.seed) shuffle(shared.order, options.schedule.seed);
+
+  memory.adopt("kernel arguments of " + program.kernel.name, launch->kernarg);
+  memory.adopt("dispatch packet", launch->packet);
+  const int wanted = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+  const int threads = static_cast<int>(std::clamp<u64>(static_cast<u64>(wanted), 1, groups));
+  std::vector<std::thread> pool;
+  for (int i = 1; i < threads; ++i) pool.emplace_back([&] { Worker(shared).run(); });
+  Worker(shared).run();
+  for (auto& thread : pool) thread.join();
+  memory.abandon(launch->kernarg);
+  memory.abandon(launch->packet);
+  if (shared.trouble) return *shared.trouble;
+  return RunStatistics{shared.instructions, groups};
+}
+
+}  // namespace attest::emulator

@@ -1,0 +1,83 @@
+// Single-lane floating-point rules shared by the vector, packed and compare semantics.
+// Source: AMD Instinct MI300 ISA, chapters 6.3 (min/max and NaN rules) and 12; IEEE mode is on, as compilers set it.
+#pragma once
+#include <bit>
+#include <cmath>
+
+#include "harness/device/emulator/wave.hpp"
+
+namespace attest::emulator {
+
+inline bool is_snan32(u32 a) { return is_nan32(a) && !(a & 0x00400000); }
+inline u32 quiet32(u32 a) { return a | 0x00400000; }
+inline u64 bits64(double a) { return std::bit_cast<u64>(a); }
+inline bool is_nan64(u64 a) { return (a & 0x7fffffffffffffff) > 0x7ff0000000000000; }
+inline u64 quiet64(u64 a) { return a | 0x0008000000000000; }
+
+// MODE's denormals, honoured by the host's control word, are flushed by arithmetic; min and max need it said.
+inline u32 canonical32(u32 a) { return as_bits(as_float(a) * 1.0f); }
+
+// Orders the zeros: -0 < +0. A signalling NaN gives its quiet self, a quiet one gives the other source.
+inline u32 min32(u32 a, u32 b) {
+  if (is_snan32(a)) return quiet32(a);
+  if (is_snan32(b)) return quiet32(b);
+  if (is_nan32(a)) return canonical32(b);
+  if (is_nan32(b)) return canonical32(a);
+  const float x = as_float(canonical32(a)), y = as_float(canonical32(b));
+  if (x == 0 && y == 0) return canonical32(a) | canonical32(b);
+  return as_bits(x < y ? x : y);
+}
+inline u32 max32(u32 a, u32 b) {
+  if (is_snan32(a)) return quiet32(a);
+  if (is_snan32(b)) return quiet32(b);
+  if (is_nan32(a)) return canonical32(b);
+  if (is_nan32(b)) return canonical32(a);
+  const float x = as_float(canonical32(a)), y = as_float(canonical32(b));
+  if (x == 0 && y == 0) return canonical32(a) & canonical32(b);
+  return as_bits(x > y ? x : y);
+}
+inline u32 med3_32(u32 a, u32 b, u32 c) {
+  if (is_nan32(a) || is_nan32(b) || is_nan32(c)) return min32(min32(a, b), c);
+  const u32 largest = max32(max32(a, b), c);
+  if (largest == a) return max32(b, c);
+  return largest == b ? max32(a, c) : max32(a, b);
+}
+
+inline float half_to_float(u32 bits) { return static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(bits))); }
+inline u32 float_to_half(float value) { return std::bit_cast<u16>(static_cast<_Float16>(value)); }
+// f32 -> f16 toward zero, for v_cvt_pkrtz.
+inline u32 float_to_half_rtz(float value) {
+  const u32 half = float_to_half(value);
+  const float back = half_to_float(half);
+  if (std::isnan(value) || std::fabs(back) <= std::fabs(value)) return half;
+  if (std::isinf(value)) return half;
+  return half - 1;  // one step towards zero: works for both signs, and inf becomes the largest finite value
+}
+
+// Transcendentals: the hardware's are within 1 ulp; these are evaluated in double and rounded once. They flush
+// f32 subnormals of input and output, as v_exp_f32 and v_log_f32 do. Source: LLVM AMDGPU, llvm.amdgcn.exp2 / log.
+inline float flush32(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+
+inline float exp2_f32(float x) {
+  const double v = x, n = std::nearbyint(v < -200 ? -200.0 : v > 200 ? 200.0 : v);
+  const double t = (v < -200 ? -200.0 : v > 200 ? 200.0 : v) - n;
+  // Taylor of 2^t, |t| <= 1/2: the next term is below 3e-14 relative.
+  double p = 1.0178086009239699e-07;
+  p = p * t + 1.3215486790144309e-06;
+  p = p * t + 1.5252733804059841e-05;
+  p = p * t + 1.5403530393381609e-04;
+  p = p * t + 1.3333558146428443e-03;
+  p = p * t + 9.6181291076284772e-03;
+  p = p * t + 5.5504108664821580e-02;
+  p = p * t + 2.4022650695910071e-01;
+  p = p * t + 6.9314718055994531e-01;
+  p = p * t + 1.0;
+  const double scale = std::bit_cast<double>(static_cast<u64>(static_cast<i64>(n) + 1023) << 52);
+  return x != x ? as_float(quiet32(as_bits(x))) : flush32(static_cast<float>(p * scale));
+}
+inline float log2_f32(float x) {
+  const float f = flush32(x);
+  return f != f ? as_float(quiet32(as_bits(f))) : f < 0 ? as_float(0x7fc00000) : static_cast<float>(std::log2(static_cast<double>(f)));
+}
+
+}  // namespace attest::emulator
