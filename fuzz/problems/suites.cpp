@@ -1,0 +1,109 @@
+#include "fuzz/problems/suites.hpp"
+
+#include <array>
+
+namespace attest {
+namespace {
+
+// Small cases of every axis; suites_test.cpp says which axes, and how much work all of it may be.
+constexpr std::string_view kSmoke[] = {
+    // Head counts: under, at and over the tiles of 16 and 64.
+    "v1:k=mla_decode:h=1",
+    "v1:k=mla_decode:h=1:s=777:splits=2:dist=needles",
+    "v1:k=mla_decode:h=5:s=300:page=16:dist=needles",
+    "v1:k=mla_decode:h=12:s=1000:page=64:splits=7:dist=needles",
+    "v1:k=mla_decode:s=1000:splits=8:dist=monotone",
+    "v1:k=mla_decode:h=17:s=450:page=16:splits=2:dist=needles",
+    "v1:k=mla_decode:h=64:s=700:page=64:splits=8:dist=needles",
+    "v1:k=mla_decode:h=64:s=300:splits=1:dist=monotone",
+    "v1:k=mla_decode:h=128:s=500:page=16:splits=2:dist=needles",
+    "v1:k=mla_decode:h=128:s=200:splits=1",
+    // Query tokens and the causal diagonal, s_kv < s_q among them.
+    "v1:k=mla_decode:s=200,65:q=2:page=16:splits=2:dist=needles",
+    "v1:k=mla_decode:h=12:s=130,129:q=3:splits=1:dist=needles",
+    "v1:k=mla_decode:h=5:s=64,1:q=4:page=64:splits=2",
+    "v1:k=mla_decode:h=1:s=250:q=5:page=16:splits=7:dist=uniform_logits",
+    "v1:k=mla_decode:h=17:s=190:q=6:splits=2:dist=needles",
+    "v1:k=mla_decode:s=66,3:q=7:page=16:dist=needles",
+    "v1:k=mla_decode:h=12:s=0,1,7,8,9,64,65,200:q=8:splits=2:dist=needles",
+    "v1:k=mla_decode:h=64:s=131:q=2:page=16:splits=2:dist=needles",
+    "v1:k=mla_decode:h=12:s=300,2,0,100:q=1,4,3,8:page=16:splits=7:dist=uniform_logits",
+    // Ragged lengths, empty sequences among them.
+    "v1:k=mla_decode:s=0:splits=1",
+    "v1:k=mla_decode:s=0x3:splits=8",
+    "v1:k=mla_decode:h=12:s=1,63,64,65,127,128,129,0,600",
+    "v1:k=mla_decode:h=12:s=1,63,64,65,127,128,129,0,600:page=16:splits=8:dist=needles",
+    "v1:k=mla_decode:h=12:s=1,63,64,65,127,128,129,0,600:page=64:splits=7:dist=monotone",
+    "v1:k=mla_decode:s=1,15,16,17,31,32,33:page=16:splits=1:dist=uniform_logits",
+    "v1:k=mla_decode:h=5:s=64x20,0,1x3:dist=needles",
+    // Splits: one, few, many, more than there are tokens; blocks of the merge.
+    "v1:k=mla_decode:s=2000:page=16:splits=1:dist=monotone",
+    "v1:k=mla_decode:s=4200,64,0,1:page=64:splits=64:dist=needles",
+    "v1:k=mla_decode:s=4200,100:splits=64:dist=monotone",
+    "v1:k=mla_decode:s=16500,300:page=64:splits=256:dist=needles",
+    "v1:k=mla_decode:s=16384:page=16:splits=256",
+    "v1:k=mla_decode:h=5:s=1100,70:page=16:splits=16:dist=needles",
+    "v1:k=mla_decode:h=12:s=2100:q=2:splits=16:dist=uniform_logits",
+    "v1:k=mla_decode:h=12:s=8200:page=64:dist=needles",
+    // Both orders of the grid, asked for.
+    "v1:k=mla_decode:s=900,100:splits=8:grid=split_minor:dist=needles",
+    "v1:k=mla_decode:s=900,100:splits=8:grid=split_major:dist=needles",
+    "v1:k=mla_decode:h=17:s=900,100:splits=7:grid=split_major:dist=needles",
+    // Where things are stored: order of pages, shared pages, beyond 4 GiB, slack, strides.
+    "v1:k=mla_decode:s=500,90:page=16:splits=2:order=sequential:dist=needles",
+    "v1:k=mla_decode:s=500,90:splits=2:order=reversed:dist=needles",
+    "v1:k=mla_decode:h=12:s=320,321,383,384,640:page=64:splits=8:prefix=320:dist=needles",
+    "v1:k=mla_decode:h=12:s=48,64:page=16:prefix=48:dist=monotone",
+    "v1:k=mla_decode:s=300,65:page=16:splits=2:base=240000:dist=needles",
+    "v1:k=mla_decode:s=130:splits=2:base=3800000",
+    "v1:k=mla_decode:s=300,0,65:page=16:splits=2:start=9:dist=needles",
+    "v1:k=mla_decode:h=5:s=200,100:page=64:splits=2:start=1:qpad=8:opad=16",
+    "v1:k=mla_decode:h=17:s=300:splits=1:qpad=64:opad=8:dist=needles",
+    "v1:k=mla_decode:h=64:s=200:q=2:page=16:splits=2:qpad=24:opad=24",
+    // Scales of the logits.
+    "v1:k=mla_decode:s=400:splits=2:scale=0.25:dist=needles",
+    "v1:k=mla_decode:s=400:splits=2:scale=-0.0625",
+    "v1:k=mla_decode:h=5:s=200:splits=2:scale=0",
+    // The other partials.
+    "v1:k=mla_decode_bf16_partials:s=1000:splits=8:dist=needles",
+    "v1:k=mla_decode_bf16_partials:h=12:s=500,0,65,1:q=2:page=16:splits=7:dist=needles",
+    "v1:k=mla_decode_bf16_partials:h=64:s=500:page=64:splits=2",
+    "v1:k=mla_decode_bf16_partials:h=5:s=2100:splits=16:dist=monotone",
+    // Other orders of workgroups and waves.
+    "v1:k=mla_decode:h=12:s=700,65:q=2:page=16:splits=8:dist=needles:sched=1",
+    "v1:k=mla_decode:h=64:s=400:splits=7:dist=needles:seed=4:sched=2",
+    "v1:k=mla_decode:h=17:s=1,300,0:q=3:splits=2:dist=monotone:seed=5:sched=18446744073709551615",
+};
+
+// Lengths at the edges of tiles and pages up to a long context, in one batch.
+constexpr std::string_view kRagged[] = {
+    "v1:k=mla_decode:h=12:s=1,63,64,65,4096,4097,65536,327600:seed=1",
+    "v1:k=mla_decode:h=12:s=1,63,64,65,4096,4097,65536,327600:page=16:dist=needles:seed=2",
+};
+
+// A batch that shares a prefix of 308736 tokens (4824 pages of 64), as a prefix cache stores it.
+constexpr std::string_view kPrefixBoundary[] = {
+    "v1:k=mla_decode:h=12:s=308736,308737,312831,312832,312833,320000,327599,327600:page=64"
+    ":prefix=308736:seed=1",
+    "v1:k=mla_decode:h=12:s=308736,308737,312831,312832,312833,320000,327599,327600:page=64"
+    ":prefix=308736:dist=needles:seed=2",
+};
+
+constexpr Suite kSuites[] = {
+    {"smoke", "small cases of every axis: heads, query tokens, pages, splits, layouts, schedules", kSmoke},
+    {"ragged", "one batch from 1 to 327600 tokens, in full size", kRagged},
+    {"prefix_boundary", "around the end of a shared prefix of 308736 tokens, in full size", kPrefixBoundary},
+};
+
+}  // namespace
+
+std::span<const Suite> all_suites() { return kSuites; }
+
+const Suite* find_suite(std::string_view name) {
+  for (const Suite& suite : kSuites) {
+    if (suite.name == name) return &suite;
+  }
+  return nullptr;
+}
+
+}  // namespace attest

@@ -1,0 +1,17 @@
+// Suites: named lists of cases, each case by its token.
+#pragma once
+#include <span>
+#include <string_view>
+
+namespace attest {
+
+struct Suite {
+  std::string_view name;
+  std::string_view purpose;
+  std::span<const std::string_view> tokens;  // canonical
+};
+
+std::span<const Suite> all_suites();
+const Suite* find_suite(std::string_view name);
+
+}  // namespace attest

@@ -1,0 +1,224 @@
+// For tests of the harness: a device whose memory is the host's, and a kernel that is plain C++ run at launch, with
+// defects to choose from. It shows that verify() passes what is right and rejects what is wrong without any code object.
+#pragma once
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
+
+#include "harness/core/formats.hpp"
+#include "harness/core/kernel.hpp"
+
+namespace attest {
+
+class FakeDevice : public Device {
+ public:
+  static constexpr std::size_t kGuard = 256;
+
+  std::string name() const override { return "fake"; }
+  std::string target() const override { return "host"; }
+  Result<Module> load_module(const std::string&) override { return Module{0}; }
+  Result<Function> function(Module, const std::string&) override { return Function{0}; }
+
+  Result<Buffer> allocate(const std::string& label, std::size_t bytes, std::uint16_t fill) override {
+    if (label == refuse_to_allocate) return Trouble{TroubleKind::kInfra, "no memory for " + label};
+    auto storage = std::make_unique<std::vector<std::uint16_t>>((bytes + 2 * kGuard + 256) / 2, fill);
+    const auto begin = reinterpret_cast<std::uint64_t>(storage->data());
+    const Buffer buffer{(begin + kGuard + 255) / 256 * 256, bytes};
+    storage_[buffer.address] = {std::move(storage), fill};
+    return buffer;
+  }
+  void release(const Buffer& buffer) override { storage_.erase(buffer.address); }
+  void release_all() override { storage_.clear(); }
+  Outcome write(const Buffer& buffer, std::size_t offset, std::span<const std::byte> from) override {
+    std::memcpy(reinterpret_cast<char*>(buffer.address) + offset, from.data(), from.size());
+    return Done{};
+  }
+  Outcome read(const Buffer& buffer, std::size_t offset, std::span<std::byte> to) override {
+    std::memcpy(to.data(), reinterpret_cast<char*>(buffer.address) + offset, to.size());
+    return Done{};
+  }
+  std::string guard_damage(const Buffer& buffer) override {
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(buffer.address);
+    const std::uint16_t fill = storage_.at(buffer.address).second;
+    for (std::size_t i = 0; i < kGuard; ++i) {
+      const std::uint8_t expected = i % 2 == 0 ? fill & 0xff : fill >> 8;
+      if (begin[i - kGuard] != expected) return "before it";
+      if (begin[buffer.bytes + i] != expected) return "after it, byte " + std::to_string(i);
+    }
+    return {};
+  }
+
+  Outcome launch(Function, const LaunchConfig&, const KernelArguments&) override { return Done{}; }
+  Outcome synchronize() override {
+    if (!ends_with.text.empty()) return ends_with;
+    return Done{};
+  }
+  Outcome begin_capture() override { return Done{}; }
+  Result<Graph> end_capture() override { return Graph{0}; }
+  Outcome replay(Graph) override { return Done{}; }
+  void set_schedule(Schedule schedule) override { this->schedule = schedule; }
+
+  bool is_empty() const { return storage_.empty(); }
+
+  std::string refuse_to_allocate;  // label
+  Trouble ends_with;               // what synchronize() reports
+  Schedule schedule;
+
+ private:
+  std::map<std::uint64_t, std::pair<std::unique_ptr<std::vector<std::uint16_t>>, std::uint16_t>> storage_;
+};
+
+enum class Defect {
+  kNone,
+  kDropLastToken,
+  kMergeStartsAtSecondSplit,
+  kLseInBase2,
+  kDiagonalOffByOne,
+  kReadsPastThePageTable,
+  kSkipsTheAccumulatorsRescale,
+  kLeavesARowUnwritten,
+  kOtherHeadsLseInTheMerge,
+  kWritesZeros,
+  kWritesBeforeO,
+  kWritesPadOfO,
+  kChangesKv,
+  kWritesDeadSplit,
+};
+
+class FakeKernel : public Kernel {
+ public:
+  explicit FakeKernel(Defect defect = Defect::kNone) : defect_(defect) {}
+
+  std::string_view name() const override { return "fake_kernel"; }
+  std::string_view summary() const override { return "plain C++"; }
+  const Contract& contract() const override { return contract_; }
+  std::string why_unsupported(const Problem& p) const override {
+    return p.h_q == 13 ? "thirteen heads" : "";
+  }
+  int num_splits(const Problem& p) const override { return p.num_splits > 0 ? p.num_splits : 4; }
+  std::string code_object(std::string_view) const override { return "none"; }
+
+  Outcome launch(Device&, Module, const Problem& p, const MlaTensors& t) const override {
+    const int* const qo = at<int>(t.qo_indptr);
+    for (int seq = 0; seq < p.b(); ++seq) {
+      for (int i = 0; i < p.s_q[seq]; ++i) {
+        for (int head = 0; head < p.h_q; ++head) run_row(p, t, seq, i, qo[seq] + i, head);
+        if (num_splits(p) > 1) {
+          for (int head = 0; head < p.h_q; ++head) merge(p, t, seq, qo[seq] + i, head);
+        }
+      }
+    }
+    damage(p, t);
+    return Done{};
+  }
+
+ private:
+  template <class T>
+  static T* at(const Buffer& buffer) {
+    return reinterpret_cast<T*>(buffer.address);
+  }
+
+  // Pages as the table gives them. Past its end the defective kernel reads the last entry's neighbour page.
+  const std::uint16_t* kv_row(const Problem& p, const MlaTensors& t, int seq, int token) const {
+    const int* const indptr = at<int>(t.kv_indptr);
+    const int entry = indptr[seq] + token / p.page_size;
+    std::int64_t page = at<int>(t.kv_indices)[std::min(entry, indptr[seq + 1] - 1)];
+    if (entry >= indptr[seq + 1]) page = (page + 1) % (t.kv.bytes / (p.page_size * kDQk * 2));
+    return at<std::uint16_t>(t.kv) + (page * p.page_size + token % p.page_size) * kDQk;
+  }
+
+  struct Softmax {
+    double max = -HUGE_VAL, sum = 0;
+    std::vector<double> o = std::vector<double>(kDV);
+    void add(double x, const std::uint16_t* v, bool skip_rescale) {
+      if (x > max) {
+        const double factor = skip_rescale ? 1 : std::exp(max - x);
+        sum *= std::exp(max - x);
+        for (double& value : o) value *= factor;
+        max = x;
+      }
+      const double p = std::exp(x - max);
+      sum += p;
+      for (int d = 0; d < kDV; ++d) o[d] += p * decode_bf16(v[d]);
+    }
+    double lse() const { return sum == 0 ? -HUGE_VAL : max + std::log(sum); }
+  };
+
+  void run_row(const Problem& p, const MlaTensors& t, int seq, int i, int token, int head) const {
+    int visible = p.visible(seq, i);
+    if (defect_ == Defect::kDropLastToken && visible > 1) --visible;
+    if (defect_ == Defect::kDiagonalOffByOne) visible = std::min(visible + 1, p.s_kv[seq]);
+    if (defect_ == Defect::kReadsPastThePageTable && visible > 0) ++visible;
+    const int splits = num_splits(p);
+    const auto live = live_splits(contract_.split_rule, p.s_kv[seq], splits);
+    if (live.empty() && splits == 1) write_final(p, t, token, head, Softmax{});
+    const auto* const q = at<std::uint16_t>(t.q) + token * p.q_stride_t() + head * p.q_stride_h();
+    for (int split = 0; split < static_cast<int>(live.size()); ++split) {
+      Softmax softmax;
+      const int end = split + 1 == static_cast<int>(live.size()) ? visible : std::min(visible, live[split].end);
+      for (int j = live[split].begin; j < end; ++j) {
+        const std::uint16_t* const k = kv_row(p, t, seq, j);
+        double x = 0;
+        for (int d = 0; d < kDQk; ++d) x += double{decode_bf16(q[d])} * decode_bf16(k[d]);
+        softmax.add(x * p.sm_scale, k, defect_ == Defect::kSkipsTheAccumulatorsRescale);
+      }
+      if (splits == 1) return write_final(p, t, token, head, softmax);
+      write_partial(p, t, (token * splits + split) * p.h_q + head, softmax);
+    }
+  }
+
+  void write_partial(const Problem&, const MlaTensors& t, std::int64_t at_row, const Softmax& s) const {
+    at<float>(t.partial_lse)[at_row] = static_cast<float>(s.lse());
+    for (int d = 0; d < kDV; ++d) {
+      at<float>(t.partial_o)[at_row * kDV + d] = static_cast<float>(s.o[d] / s.sum);
+    }
+  }
+
+  void merge(const Problem& p, const MlaTensors& t, int seq, int token, int head) const {
+    const int splits = num_splits(p);
+    const int live = static_cast<int>(live_splits(contract_.split_rule, p.s_kv[seq], splits).size());
+    Softmax total;
+    const int first = defect_ == Defect::kMergeStartsAtSecondSplit && live > 1 ? 1 : 0;
+    for (int split = first; split < live; ++split) {
+      const int lse_head = defect_ == Defect::kOtherHeadsLseInTheMerge ? (head + 1) % p.h_q : head;
+      const std::int64_t row = (std::int64_t{token} * splits + split) * p.h_q;
+      const double lse = at<float>(t.partial_lse)[row + lse_head];
+      if (lse == -HUGE_VAL) continue;
+      const double max = std::max(total.max, lse);
+      const double old = std::exp(total.max - max), weight = std::exp(lse - max);
+      total.max = max;
+      total.sum = total.sum * old + weight;
+      for (int d = 0; d < kDV; ++d) {
+        total.o[d] = total.o[d] * old + weight * at<float>(t.partial_o)[(row + head) * kDV + d];
+      }
+    }
+    write_final(p, t, token, head, total);
+  }
+
+  void write_final(const Problem& p, const MlaTensors& t, int token, int head, const Softmax& s) const {
+    if (defect_ == Defect::kLeavesARowUnwritten && token == p.total_q() - 1 && head == p.h_q - 1) return;
+    auto* const o = at<std::uint16_t>(t.o) + token * p.o_stride_t() + head * p.o_stride_h();
+    for (int d = 0; d < kDV; ++d) {
+      const double value = s.sum == 0 || defect_ == Defect::kWritesZeros ? 0 : s.o[d] / s.sum;
+      o[d] = encode_bf16(value);
+    }
+    double lse = s.lse();
+    if (defect_ == Defect::kLseInBase2) lse *= 1.4426950408889634;
+    at<float>(t.lse)[token * p.h_q + head] = static_cast<float>(lse);
+  }
+
+  void damage(const Problem& p, const MlaTensors& t) const {
+    if (defect_ == Defect::kWritesBeforeO) at<std::uint16_t>(t.o)[-1] = 0;
+    if (defect_ == Defect::kWritesPadOfO) at<std::uint16_t>(t.o)[kDV] = 0;
+    if (defect_ == Defect::kChangesKv) at<std::uint16_t>(t.kv)[t.kv.bytes / 2 - 1] = 0;
+    if (defect_ == Defect::kWritesDeadSplit) {
+      at<float>(t.partial_lse)[std::int64_t{num_splits(p)} * p.total_q() * p.h_q - 1] = 0;
+    }
+  }
+
+  Defect defect_;
+  Contract contract_;
+};
+
+}  // namespace attest

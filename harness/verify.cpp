@@ -1,0 +1,70 @@
+#include "harness/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <new>
+#include <numeric>
+
+#include "harness/execute.hpp"
+#include "harness/generate.hpp"
+#include "harness/judge.hpp"
+#include "reference/error_bound.hpp"
+#include "reference/reference.hpp"
+
+namespace attest {
+namespace {
+
+// The kernel runs before the reference, so that nothing that the reference computes can lie in the kernel's memory.
+Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
+                         const VerifyOptions& options) {
+  const Walk walk = walk_of(kernel, c.problem);
+  const auto inputs = generate(c, walk, options.threads);
+  if (!inputs.ok()) return verdict_of(inputs.trouble(), kernel.name());
+
+  const auto output = execute(kernel, device, options.code_objects, c, *inputs);
+  if (!output.ok()) return verdict_of(output.trouble(), kernel.name());
+
+  const Contract& contract = kernel.contract();
+  const auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, options.threads);
+  if (!wanted.ok()) return verdict_of(wanted.trouble(), kernel.name());
+
+  const auto explain = [&](const Worst& at) {
+    const auto& s_q = c.problem.s_q;
+    const std::int64_t token = std::accumulate(s_q.begin(), s_q.begin() + at.sequence, at.query_token);
+    const std::int64_t row = token * c.problem.h_q + at.head;
+    return at.column < 0 ? explain_lse(c.problem, *inputs, contract, walk.num_splits, row, at.split)
+                         : explain_o(c.problem, *inputs, contract, walk.num_splits, row, at.split, at.column);
+  };
+  const Subject subject{kernel.name(), c.problem, contract, walk.num_splits};
+  return judge(subject, *output, wanted->expected, wanted->bound, explain);
+}
+
+}  // namespace
+
+Verdict verdict_of(const Trouble& trouble, std::string_view kernel) {
+  Verdict verdict;
+  verdict.reason = fmt::format("{}: {}", kernel, trouble.text);
+  switch (trouble.kind) {
+    case TroubleKind::kCrashed: verdict.status = Status::kCrashed; break;
+    case TroubleKind::kHung: verdict.status = Status::kHung; break;
+    case TroubleKind::kUsage:
+    case TroubleKind::kInfra: verdict.status = Status::kInfra; break;
+  }
+  return verdict;
+}
+
+Verdict verify(const Kernel& kernel, Device& device, const Case& c, const VerifyOptions& options) {
+  if (const std::string why = kernel.why_unsupported(c.problem); !why.empty()) {
+    Verdict verdict;
+    verdict.status = Status::kSkipped;
+    verdict.reason = fmt::format("{} does not take it: {}", kernel.name(), why);
+    return verdict;
+  }
+  try {
+    return verify_supported(kernel, device, c, options);
+  } catch (const std::bad_alloc&) {
+    return verdict_of({TroubleKind::kInfra, "out of memory on the host"}, kernel.name());
+  }
+}
+
+}  // namespace attest

@@ -1,0 +1,21 @@
+// verify: the whole machine, from a case to a verdict.
+#pragma once
+#include <string>
+
+#include "harness/core/case.hpp"
+#include "harness/core/kernel.hpp"
+#include "harness/core/verdict.hpp"
+
+namespace attest {
+
+struct VerifyOptions {
+  std::string code_objects;  // the folder of code objects
+  int threads = 1;           // of generation and reference; a device has its own
+};
+
+Verdict verify(const Kernel& kernel, Device& device, const Case& c, const VerifyOptions& options);
+
+// The verdict of a case that ended in trouble.
+Verdict verdict_of(const Trouble& trouble, std::string_view kernel);
+
+}  // namespace attest

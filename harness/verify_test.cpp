@@ -1,0 +1,122 @@
+#include "harness/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/fake_device.hpp"
+
+namespace attest {
+namespace {
+
+Verdict verified(std::string_view token, Defect defect = Defect::kNone) {
+  const auto c = parse_token(token);
+  EXPECT_TRUE(c.ok()) << (c.ok() ? "" : c.trouble().text);
+  FakeDevice device;
+  const Verdict verdict = verify(FakeKernel(defect), device, *c, {"", 2});
+  EXPECT_TRUE(device.is_empty());
+  return verdict;
+}
+
+constexpr const char* kRight[] = {
+    "v1:h=1",
+    "v1:h=3:s=1,63,64,65,300,0:page=16:splits=3:dist=needles",
+    "v1:h=2:s=300,2,0:q=2,4,1:splits=1:dist=monotone",
+    "v1:h=5:s=200,100:page=64:splits=2:start=1:qpad=8:opad=16:dist=uniform_logits",
+    "v1:h=2:s=320,330,400:page=64:splits=8:prefix=320:dist=needles",
+    "v1:h=1:s=300:splits=256:scale=-0.0625",
+    "v1:h=1:s=0x3:splits=8",
+    "v1:h=1:s=80:page=16:base=1000:splits=2:dist=needles",
+};
+
+TEST(Verify, PassesARightKernel) {
+  for (const char* token : kRight) {
+    const Verdict verdict = verified(token);
+    EXPECT_EQ(verdict.status, Status::kPassed) << token << ": " << verdict.reason;
+    EXPECT_GT(verdict.checked, 0);
+  }
+}
+
+// The edits that the project promises to see, on data that shows them.
+struct Edit {
+  Defect defect;
+  const char* token;
+  const char* bucket;
+};
+
+constexpr Edit kEdits[] = {
+    {Defect::kDropLastToken, "v1:h=3:s=300,260:splits=3:dist=needles", "stage1.wrong."},
+    {Defect::kDropLastToken, "v1:h=3:s=300,65:splits=1", "stage1.wrong."},
+    {Defect::kDropLastToken, "v1:h=3:s=300:splits=2:dist=uniform_logits", "stage1.wrong."},
+    {Defect::kMergeStartsAtSecondSplit, "v1:h=3:s=300,65:splits=3", "stage2.wrong."},
+    {Defect::kLseInBase2, "v1:h=3:s=300:splits=3", "stage2.wrong.all."},
+    {Defect::kDiagonalOffByOne, "v1:h=3:s=300:q=2:splits=3:dist=needles", "stage1.wrong."},
+    {Defect::kDiagonalOffByOne, "v1:h=3:s=300:q=2:splits=3", "stage1.wrong."},
+    {Defect::kReadsPastThePageTable, "v1:h=3:s=64:page=16:splits=1", "stage1.nonfinite."},
+    {Defect::kSkipsTheAccumulatorsRescale, "v1:h=3:s=100:splits=1:dist=monotone", "stage1.wrong.all."},
+    {Defect::kLeavesARowUnwritten, "v1:h=3:s=100,20:splits=2", "stage2.unwritten."},
+    {Defect::kOtherHeadsLseInTheMerge, "v1:h=3:s=300:splits=3", "stage2.wrong.all."},
+    {Defect::kWritesZeros, "v1:h=3:s=300:splits=3:dist=uniform_logits", "stage2.wrong.all."},
+    {Defect::kWritesBeforeO, "v1:h=3:s=300:splits=3", "memory.damage."},
+    {Defect::kWritesPadOfO, "v1:h=3:s=300:splits=3:opad=8", "memory.damage."},
+    {Defect::kChangesKv, "v1:h=3:s=300:splits=3", "memory.damage."},
+    {Defect::kWritesDeadSplit, "v1:h=3:s=65:splits=3", "stage1.overwritten.element."},
+};
+
+TEST(Verify, RejectsEachDefectAndNamesItsKind) {
+  for (const Edit& edit : kEdits) {
+    const Verdict verdict = verified(edit.token, edit.defect);
+    EXPECT_EQ(verdict.status, Status::kFailed) << edit.token << " " << static_cast<int>(edit.defect);
+    EXPECT_TRUE(verdict.bucket.starts_with(edit.bucket))
+        << verdict.bucket << " is not " << edit.bucket << ": " << verdict.reason;
+    EXPECT_TRUE(verdict.reason.starts_with("fake_kernel: ")) << verdict.reason;
+  }
+}
+
+TEST(Verify, NamesTheLargestTermOfTheBoundOfAWrongElement) {
+  const Verdict verdict = verified("v1:h=3:s=300:splits=3", Defect::kLseInBase2);
+  EXPECT_NE(verdict.reason.find("largest term of the bound"), std::string::npos) << verdict.reason;
+}
+
+TEST(Verify, ExplainsTheWorstElementOfAPass) {
+  const Verdict verdict = verified("v1:h=3:s=300:splits=3");
+  bool explained = false;
+  for (const Worst& worst : verdict.worst) explained |= !worst.terms.empty();
+  EXPECT_TRUE(explained);
+}
+
+TEST(Verify, PassesTheScheduleToTheDevice) {
+  FakeDevice device;
+  const Verdict verdict = verify(FakeKernel(), device, *parse_token("v1:h=1:sched=77"), {"", 1});
+  EXPECT_EQ(verdict.status, Status::kPassed);
+  EXPECT_EQ(device.schedule.seed, 77u);
+}
+
+TEST(Verify, TurnsTroubleIntoItsStatus) {
+  const Case c = *parse_token("v1:h=1");
+  for (const auto& [kind, status] : {std::pair{TroubleKind::kCrashed, Status::kCrashed},
+                                     {TroubleKind::kHung, Status::kHung},
+                                     {TroubleKind::kInfra, Status::kInfra}}) {
+    FakeDevice device;
+    device.ends_with = {kind, "so it went"};
+    const Verdict verdict = verify(FakeKernel(), device, c, {"", 1});
+    EXPECT_EQ(verdict.status, status);
+    EXPECT_EQ(verdict.reason, "fake_kernel: so it went");
+    EXPECT_TRUE(device.is_empty());
+  }
+}
+
+TEST(Verify, ReportsADeviceWithoutMemoryAsInfra) {
+  FakeDevice device;
+  device.refuse_to_allocate = "partial_o";
+  const Verdict verdict = verify(FakeKernel(), device, *parse_token("v1:h=1:splits=2"), {"", 1});
+  EXPECT_EQ(verdict.status, Status::kInfra);
+  EXPECT_EQ(verdict.reason, "fake_kernel: no memory for partial_o");
+}
+
+TEST(Verify, SkipsWhatTheKernelDoesNotTakeAndSaysWhy) {
+  const Verdict verdict = verified("v1:h=13");
+  EXPECT_EQ(verdict.status, Status::kSkipped);
+  EXPECT_NE(verdict.reason.find("thirteen heads"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace attest
