@@ -1,0 +1,40 @@
+#include "harness/device/device_list.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "harness/device/emulator/emulator_device.hpp"
+
+namespace attest {
+namespace {
+
+// What stands in the way of a GPU device: its runtime, or our own code for it.
+std::string gpu_missing(const char* library, const char* what) {
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  if (!handle) return fmt::format("{} was not found: install {}", library, what);
+  dlclose(handle);
+  return fmt::format("{} is here, but this version of attest has no device for it yet", library);
+}
+
+DeviceInfo hip() { return {"hip:0", "the same code object on an AMD GPU", false, gpu_missing("libamdhip64.so", "ROCm's HIP runtime")}; }
+DeviceInfo cuda() { return {"cuda:0", "the same sources built for sm_90 on an NVIDIA GPU", false, gpu_missing("libcuda.so.1", "NVIDIA's driver")}; }
+
+}  // namespace
+
+std::vector<DeviceInfo> list_devices() {
+  return {{"emu:gfx942", "the compiled gfx942 code object in the emulator, on the CPU", true, {}},
+          {"emu:gfx90a", "the compiled gfx90a code object in the emulator, on the CPU", true, {}},
+          hip(), cuda()};
+}
+
+Result<std::unique_ptr<Device>> open_device(std::string_view name, const DeviceOptions& options) {
+  if (name == "emu:gfx942" || name == "emu:gfx90a") {
+    return emulator::make_device(std::string(name.substr(4)), {.threads = options.threads});
+  }
+  std::string why = "no such device";
+  if (name.starts_with("hip:")) why = hip().how_to_get;
+  if (name.starts_with("cuda:")) why = cuda().how_to_get;
+  return Trouble{TroubleKind::kInfra, fmt::format("device {}: {}; here are: emu:gfx942 emu:gfx90a", name, why)};
+}
+
+}  // namespace attest

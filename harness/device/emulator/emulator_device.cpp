@@ -1,0 +1,190 @@
+#include "harness/device/emulator/emulator_device.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "harness/device/emulator/executor.hpp"
+
+namespace attest::emulator {
+namespace {
+
+Trouble usage(std::string text) { return {TroubleKind::kUsage, std::move(text)}; }
+
+struct LoadedFunction {
+  std::shared_ptr<const CodeObject> object;
+  KernelInfo kernel;
+  std::shared_ptr<const Program> program;
+};
+struct Recorded {
+  int function = -1;
+  LaunchConfig config;
+  std::vector<std::byte> arguments;  // frozen when captured
+};
+
+// Empty when the launcher's arguments lie where the kernel's metadata wants its explicit ones.
+std::string argument_mismatch(const KernelInfo& kernel, const KernelArguments& arguments) {
+  const auto offsets = arguments.offsets();
+  std::size_t i = 0;
+  for (const ArgumentInfo& wanted : kernel.arguments) {
+    if (wanted.value_kind.starts_with("hidden_")) break;
+    if (i == offsets.size()) return fmt::format("argument {} of kernel {} is missing", i, kernel.name);
+    const std::size_t end = i + 1 < offsets.size() ? offsets[i + 1] : arguments.bytes().size();
+    if (offsets[i] != wanted.offset || end - offsets[i] < wanted.size) {
+      return fmt::format("argument {} of kernel {} is at byte {} with {} bytes; the code object wants it at {} with {}", i,
+                         kernel.name, offsets[i], end - offsets[i], wanted.offset, wanted.size);
+    }
+    ++i;
+  }
+  if (!kernel.arguments.empty() && i != offsets.size()) {
+    return fmt::format("kernel {} takes {} arguments, got {}", kernel.name, i, offsets.size());
+  }
+  return {};
+}
+
+class EmulatorDevice final : public Device {
+ public:
+  EmulatorDevice(std::string target, const EmulatorOptions& options) : target_(std::move(target)) {
+    run_.threads = options.threads;
+    if (options.instruction_budget) run_.instruction_budget = options.instruction_budget;
+  }
+  ~EmulatorDevice() override {
+    for (const auto& object : modules_) memory_.abandon(object->image());
+  }
+
+  std::string name() const override { return "emu:" + target_; }
+  std::string target() const override { return target_; }
+
+  Result<Module> load_module(const std::string& path) override {
+    if (auto known = module_at_.find(path); known != module_at_.end()) return Module{known->second};
+    auto object = CodeObject::load(path, target_);
+    if (!object.ok()) return object.trouble();
+    memory_.adopt("code object " + path, (*object)->image());
+    modules_.push_back(*object);
+    module_at_[path] = static_cast<int>(modules_.size()) - 1;
+    return Module{module_at_[path]};
+  }
+
+  Result<Function> function(Module module, const std::string& symbol) override {
+    const auto key = std::pair{module.id, symbol};
+    if (auto known = function_at_.find(key); known != function_at_.end()) return Function{known->second};
+    if (module.id < 0 || module.id >= static_cast<int>(modules_.size())) return usage("no such module");
+    const auto& object = modules_[static_cast<std::size_t>(module.id)];
+    std::string names;
+    for (const KernelInfo& kernel : object->kernels()) {
+      names += " " + kernel.name;
+      if (kernel.name != symbol) continue;
+      auto program = decode(object, kernel);
+      if (!program.ok()) return program.trouble();
+      functions_.push_back({object, kernel, *program});
+      function_at_[key] = static_cast<int>(functions_.size()) - 1;
+      return Function{function_at_[key]};
+    }
+    return usage(fmt::format("{} has no kernel {}; it has:{}", object->path(), symbol, names));
+  }
+
+  Result<Buffer> allocate(const std::string& label, std::size_t bytes, std::uint16_t fill) override {
+    return memory_.allocate(label, bytes, fill);
+  }
+  void release(const Buffer& buffer) override { memory_.release(buffer); }
+  void release_all() override { memory_.release_all(); }
+
+  Outcome write(const Buffer& buffer, std::size_t offset, std::span<const std::byte> from) override {
+    if (auto why = copy_refused("write", buffer, offset, from.size()); !why.empty()) return usage(why);
+    if (!from.empty()) std::memcpy(reinterpret_cast<std::byte*>(buffer.address) + offset, from.data(), from.size());
+    return Done{};
+  }
+  Outcome read(const Buffer& buffer, std::size_t offset, std::span<std::byte> to) override {
+    if (auto why = copy_refused("read", buffer, offset, to.size()); !why.empty()) return usage(why);
+    if (!to.empty()) std::memcpy(to.data(), reinterpret_cast<const std::byte*>(buffer.address) + offset, to.size());
+    return Done{};
+  }
+  std::string guard_damage(const Buffer& buffer) override { return memory_.guard_damage(buffer); }
+
+  Outcome launch(Function function, const LaunchConfig& config, const KernelArguments& arguments) override {
+    if (function.id < 0 || function.id >= static_cast<int>(functions_.size())) return usage("no such function");
+    const KernelInfo& kernel = functions_[static_cast<std::size_t>(function.id)].kernel;
+    if (auto why = launch_refused(kernel, config, arguments); !why.empty()) return usage(why);
+    Recorded record{function.id, config, {arguments.bytes().begin(), arguments.bytes().end()}};
+    if (capture_) {
+      capture_->push_back(std::move(record));
+    } else {
+      execute(record);
+    }
+    return Done{};
+  }
+
+  // A failed launch is reported here, once; launches after it did not run, as on a device whose context is lost.
+  Outcome synchronize() override {
+    if (capture_) return usage("synchronize during stream capture is not permitted");
+    if (!failure_) return Done{};
+    const Trouble trouble = std::move(*failure_);
+    failure_.reset();
+    return trouble;
+  }
+
+  Outcome begin_capture() override {
+    if (capture_) return usage("begin_capture during a capture: the stream is already capturing");
+    capture_.emplace();
+    return Done{};
+  }
+  Result<Graph> end_capture() override {
+    if (!capture_) return usage("end_capture without begin_capture");
+    graphs_.push_back(std::move(*capture_));
+    capture_.reset();
+    return Graph{static_cast<int>(graphs_.size()) - 1};
+  }
+  Outcome replay(Graph graph) override {
+    if (capture_) return usage("replay during stream capture is not permitted");
+    if (graph.id < 0 || graph.id >= static_cast<int>(graphs_.size())) return usage("no such graph");
+    for (const Recorded& record : graphs_[static_cast<std::size_t>(graph.id)]) execute(record);
+    return Done{};
+  }
+
+  void set_schedule(Schedule schedule) override { run_.schedule = schedule; }
+
+ private:
+  void execute(const Recorded& record) {
+    if (failure_) return;
+    const LoadedFunction& f = functions_[static_cast<std::size_t>(record.function)];
+    auto statistics = run(*f.program, memory_, record.config, record.arguments, run_);
+    if (!statistics.ok()) failure_ = statistics.trouble();
+  }
+
+  std::string copy_refused(const char* what, const Buffer& buffer, std::size_t offset, std::size_t bytes) const {
+    if (capture_) return fmt::format("a {} during stream capture is not permitted", what);
+    if (offset > buffer.bytes || buffer.bytes - offset < bytes) {
+      return fmt::format("a {} of {} bytes at {} is outside a buffer of {} bytes", what, bytes, offset, buffer.bytes);
+    }
+    return {};
+  }
+
+  static std::string launch_refused(const KernelInfo& kernel, const LaunchConfig& config, const KernelArguments& arguments) {
+    const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
+    const std::uint64_t most = kernel.max_workgroup_size ? kernel.max_workgroup_size : 1024;
+    if (threads == 0 || config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return fmt::format("kernel {}: an empty grid or block", kernel.name);
+    if (threads > most) return fmt::format("kernel {}: a block of {} threads; it was compiled for at most {}", kernel.name, threads, most);
+    return argument_mismatch(kernel, arguments);
+  }
+
+  std::string target_;
+  RunOptions run_;
+  Memory memory_;
+  std::vector<std::shared_ptr<const CodeObject>> modules_;
+  std::map<std::string, int> module_at_;
+  std::vector<LoadedFunction> functions_;
+  std::map<std::pair<int, std::string>, int> function_at_;
+  std::optional<std::vector<Recorded>> capture_;
+  std::vector<std::vector<Recorded>> graphs_;
+  std::optional<Trouble> failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_device(const std::string& target, const EmulatorOptions& options) {
+  return std::make_unique<EmulatorDevice>(target, options);
+}
+
+}  // namespace attest::emulator
