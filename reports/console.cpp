@@ -1,0 +1,73 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "reports/reporter.hpp"
+
+namespace attest {
+namespace {
+
+// Verdicts go to `to`, progress to stderr, so that a pipe sees verdicts alone.
+class Console : public Reporter {
+ public:
+  explicit Console(std::FILE* to) : to_(to), terminal_(isatty(fileno(stderr)) == 1) {}
+
+  void run_begin(const RunHeader& header) override {
+    cases_ = header.cases;
+    fmt::print(stderr, "{} cases on {}, {}\n", header.cases, header.device, header.machine);
+  }
+
+  void case_begin(std::int64_t index, const std::string& token) override {
+    fmt::print(stderr, "{}[{}/{}] {}{}", terminal_ ? "\r\033[K" : "", index + 1, cases_,
+               terminal_ ? token.substr(0, 100) : token, terminal_ ? "" : "\n");
+    std::fflush(stderr);
+  }
+
+  void case_end(const CaseRecord& record) override {
+    if (terminal_) fmt::print(stderr, "\r\033[K");
+    std::fflush(stderr);
+    const Verdict& verdict = record.verdict;
+    checked_ += verdict.checked;
+    fmt::print(to_, "{:<8} {}  {}{:.0f} ms\n", to_string(verdict.status), record.token,
+               worst_text(verdict), record.total_ms);
+    if (verdict.status != Status::kPassed) {
+      fmt::print(to_, "         {}\n", verdict.reason);
+      if (!verdict.bucket.empty()) fmt::print(to_, "         bucket {}\n", verdict.bucket);
+      fmt::print(to_, "         see it again: ./attest repro '{}'\n", record.token);
+    }
+    flush();
+  }
+
+  void run_end(const Tally& tally, double seconds) override {
+    fmt::print(to_, "{} of {} cases: {}; {} elements judged in {:.1f} s\n", tally.total(), cases_,
+               tally_text(tally), checked_, seconds);
+    flush();
+  }
+
+  std::string trouble() const override { return trouble_; }
+
+ private:
+  static std::string worst_text(const Verdict& verdict) {
+    const auto worst = std::max_element(verdict.worst.begin(), verdict.worst.end(),
+                                        [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
+    if (worst == verdict.worst.end()) return {};
+    return fmt::format("ratio {:.3g} in {}  ", worst->ratio, worst->tensor);
+  }
+  void flush() {
+    if (std::fflush(to_) != 0 && trouble_.empty()) trouble_ = std::strerror(errno);
+  }
+
+  std::FILE* to_;
+  bool terminal_;
+  std::int64_t cases_ = 0, checked_ = 0;
+  std::string trouble_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reporter> make_console_reporter(std::FILE* to) { return std::make_unique<Console>(to); }
+
+}  // namespace attest

@@ -1,0 +1,103 @@
+// JSON Lines, one record a line, each on disk before the next step: after a crash the last case_begin without a case_end
+// names the case.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "reports/reporter.hpp"
+
+namespace attest {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no inf and no NaN: they become text.
+Json number(double value) {
+  if (std::isfinite(value)) return value;
+  return fmt::format("{}", value);
+}
+
+Json to_json(const Worst& w) {
+  Json terms = Json::array();
+  for (const BoundTerm& term : w.terms) terms.push_back({{"name", term.name}, {"value", number(term.value)}});
+  return {{"tensor", w.tensor},
+          {"sequence", w.sequence},
+          {"query_token", w.query_token},
+          {"head", w.head},
+          {"split", w.split},
+          {"column", w.column},
+          {"actual", number(w.actual)},
+          {"expected", number(w.expected)},
+          {"actual_bits", fmt::format("0x{:x}", w.actual_bits)},
+          {"expected_bits", fmt::format("0x{:x}", w.expected_bits)},
+          {"error", number(w.error)},
+          {"bound", number(w.bound)},
+          {"ratio", number(w.ratio)},
+          {"terms", terms}};
+}
+
+Json to_json(const Tally& t) {
+  return {{"passed", t.passed},   {"suspect", t.suspect}, {"vacuous", t.vacuous}, {"failed", t.failed},
+          {"flaky", t.flaky},     {"crashed", t.crashed}, {"hung", t.hung},       {"skipped", t.skipped},
+          {"infra", t.infra},     {"xfail", t.xfail},     {"xpass", t.xpass},     {"interrupted", t.interrupted}};
+}
+
+class JsonLines : public Reporter {
+ public:
+  explicit JsonLines(std::FILE* to) : to_(to) {}
+
+  void run_begin(const RunHeader& h) override {
+    write({{"record", "run_begin"},
+           {"format", 1},
+           {"command", h.command},
+           {"device", h.device},
+           {"machine", h.machine},
+           {"cases", h.cases}});
+  }
+  void case_begin(std::int64_t index, const std::string& token) override {
+    write({{"record", "case_begin"}, {"index", index}, {"token", token}});
+  }
+  void case_end(const CaseRecord& r) override {
+    Json worst = Json::array();
+    for (const Worst& w : r.verdict.worst) worst.push_back(to_json(w));
+    write({{"record", "case_end"},
+           {"token", r.token},
+           {"status", to_string(r.verdict.status)},
+           {"reason", r.verdict.reason},
+           {"bucket", r.verdict.bucket},
+           {"checked", r.verdict.checked},
+           {"wrong", r.verdict.wrong},
+           {"total_ms", number(r.total_ms)},
+           {"worst", worst}});
+  }
+  void run_end(const Tally& tally, double seconds) override {
+    write({{"record", "run_end"},
+           {"tally", to_json(tally)},
+           {"total", tally.total()},
+           {"exit_code", exit_code(tally)},
+           {"seconds", number(seconds)}});
+  }
+  std::string trouble() const override { return trouble_; }
+
+ private:
+  void write(const Json& record) {
+    // A reason may quote bytes of a hostile file: what is no UTF-8 is replaced, not thrown.
+    const std::string line = record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const bool written = std::fwrite(line.data(), 1, line.size(), to_) == line.size();
+    if ((std::fflush(to_) != 0 || !written) && trouble_.empty()) trouble_ = std::strerror(errno);
+    fsync(fileno(to_));  // fails on pipes, which need none
+  }
+
+  std::FILE* to_;
+  std::string trouble_;
+};
+
+}  // namespace
+
+std::unique_ptr<Reporter> make_jsonl_reporter(std::FILE* to) { return std::make_unique<JsonLines>(to); }
+
+}  // namespace attest
