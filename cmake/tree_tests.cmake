@@ -1,0 +1,40 @@
+# Tests of the tree itself (harness/tree_test.cpp), that each header compiles alone, and of the program end to end.
+if(NOT ATTEST_TESTS)
+  return()
+endif()
+attest_test(attest_tree_test SOURCES harness/tree_test.cpp)
+
+# Each header on its own, the host's as C++20 and the kernels' as device code. A target, so that only what changed is
+# compiled again; not a part of ALL, so that a first `./attest nightly` does not wait for it: a test builds it.
+file(GLOB_RECURSE attest_all_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+  fuzz/*.hpp golden/*.hpp harness/*.hpp kernels/*.hpp reference/*.hpp reports/*.hpp)
+set(attest_host_headers "")
+set(attest_device_stamps "")
+foreach(header ${attest_all_headers})
+  # A header of device code includes neither the standard library nor harness/ (kernels/device/gpu.hpp says why).
+  file(STRINGS ${header} host_includes REGEX "^#include (<|\"harness/)")
+  string(REPLACE "/" "." name ${header})
+  set(unit ${PROJECT_BINARY_DIR}/headers/${name}.cpp)
+  file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${header}\"\n")
+  if(header MATCHES "^kernels/" AND NOT host_includes)
+    set(stamp ${PROJECT_BINARY_DIR}/headers/${name}.checked)
+    add_custom_command(OUTPUT ${stamp} DEPENDS ${unit} DEPFILE ${stamp}.d VERBATIM
+      COMMAND ${attest_hip_clang} -x hip --offload-arch=gfx942 --cuda-device-only -nogpuinc -nogpulib -std=c++17
+              -Wall -Wextra -Werror -fsyntax-only -I${PROJECT_SOURCE_DIR} -MD -MT ${stamp} -MF ${stamp}.d ${unit}
+      COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
+      COMMENT "Header ${header}")
+    list(APPEND attest_device_stamps ${stamp})
+  else()
+    list(APPEND attest_host_headers ${unit})
+  endif()
+endforeach()
+add_library(attest_headers_host OBJECT EXCLUDE_FROM_ALL ${attest_host_headers})
+target_link_libraries(attest_headers_host PRIVATE attest_options fmt::fmt nlohmann_json::nlohmann_json
+  CLI11::CLI11 GTest::gtest)
+target_include_directories(attest_headers_host SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_compile_options(attest_headers_host PRIVATE -O0)
+add_custom_target(attest_headers DEPENDS ${attest_device_stamps})
+add_dependencies(attest_headers attest_headers_host)
+add_test(NAME Tree.EachHeaderCompilesAlone
+  COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target attest_headers)
+set_tests_properties(Tree.EachHeaderCompilesAlone PROPERTIES TIMEOUT 600 RUN_SERIAL TRUE)
