@@ -1,9 +1,10 @@
 # Flags live on one interface target; every library and test of the project links it.
 add_library(attest_options INTERFACE)
 target_include_directories(attest_options INTERFACE ${PROJECT_SOURCE_DIR})
+# -Wno-deprecated-declarations: libstdc++ 12's own stable_sort calls what it deprecates, and clang 19 blames the caller.
 # -ffp-contract=off: a contraction would change what the judge, the reference and the emulator compute.
 target_compile_options(attest_options INTERFACE -Wall -Wextra -ffp-contract=off -fno-math-errno
-  -march=native $<$<BOOL:${ATTEST_WERROR}>:-Werror>)
+  -march=native -Wno-deprecated-declarations $<$<BOOL:${ATTEST_WERROR}>:-Werror>)
 if(ATTEST_SANITIZE)
   target_compile_options(attest_options INTERFACE -fsanitize=${ATTEST_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(attest_options INTERFACE -fsanitize=${ATTEST_SANITIZE})
