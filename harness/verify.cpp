@@ -17,13 +17,19 @@ namespace {
 // The kernel runs before the reference, so that nothing that the reference computes can lie in the kernel's memory.
 Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
                          const VerifyOptions& options) {
+  const auto begin = [&](std::string_view stage) {
+    if (options.at_stage) options.at_stage(stage);
+  };
+  begin("generate");
   const Walk walk = walk_of(kernel, c.problem);
   const auto inputs = generate(c, walk, options.threads);
   if (!inputs.ok()) return verdict_of(inputs.trouble(), kernel.name());
 
+  begin("execute");
   const auto output = execute(kernel, device, options.code_objects, c, *inputs);
   if (!output.ok()) return verdict_of(output.trouble(), kernel.name());
 
+  begin("reference");
   const Contract& contract = kernel.contract();
   const auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, options.threads);
   if (!wanted.ok()) return verdict_of(wanted.trouble(), kernel.name());
@@ -35,6 +41,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
     return at.column < 0 ? explain_lse(c.problem, *inputs, contract, walk.num_splits, row, at.split)
                          : explain_o(c.problem, *inputs, contract, walk.num_splits, row, at.split, at.column);
   };
+  begin("judge");
   const Subject subject{kernel.name(), c.problem, contract, walk.num_splits};
   return judge(subject, *output, wanted->expected, wanted->bound, explain);
 }

@@ -1,6 +1,8 @@
 // verify: the whole machine, from a case to a verdict.
 #pragma once
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "harness/core/case.hpp"
 #include "harness/core/kernel.hpp"
@@ -11,6 +13,7 @@ namespace attest {
 struct VerifyOptions {
   std::string code_objects;  // the folder of code objects
   int threads = 1;           // of generation and reference; a device has its own
+  std::function<void(std::string_view stage)> at_stage = {};  // told when a stage begins
 };
 
 Verdict verify(const Kernel& kernel, Device& device, const Case& c, const VerifyOptions& options);

@@ -11,7 +11,7 @@ Verdict verified(std::string_view token, Defect defect = Defect::kNone) {
   const auto c = parse_token(token);
   EXPECT_TRUE(c.ok()) << (c.ok() ? "" : c.trouble().text);
   FakeDevice device;
-  const Verdict verdict = verify(FakeKernel(defect), device, *c, {"", 2});
+  const Verdict verdict = verify(FakeKernel(defect), device, *c, {"", 2, {}});
   EXPECT_TRUE(device.is_empty());
   return verdict;
 }
@@ -85,7 +85,7 @@ TEST(Verify, ExplainsTheWorstElementOfAPass) {
 
 TEST(Verify, PassesTheScheduleToTheDevice) {
   FakeDevice device;
-  const Verdict verdict = verify(FakeKernel(), device, *parse_token("v1:h=1:sched=77"), {"", 1});
+  const Verdict verdict = verify(FakeKernel(), device, *parse_token("v1:h=1:sched=77"), {"", 1, {}});
   EXPECT_EQ(verdict.status, Status::kPassed);
   EXPECT_EQ(device.schedule.seed, 77u);
 }
@@ -97,7 +97,7 @@ TEST(Verify, TurnsTroubleIntoItsStatus) {
                                      {TroubleKind::kInfra, Status::kInfra}}) {
     FakeDevice device;
     device.ends_with = {kind, "so it went"};
-    const Verdict verdict = verify(FakeKernel(), device, c, {"", 1});
+    const Verdict verdict = verify(FakeKernel(), device, c, {"", 1, {}});
     EXPECT_EQ(verdict.status, status);
     EXPECT_EQ(verdict.reason, "fake_kernel: so it went");
     EXPECT_TRUE(device.is_empty());
@@ -107,7 +107,7 @@ TEST(Verify, TurnsTroubleIntoItsStatus) {
 TEST(Verify, ReportsADeviceWithoutMemoryAsInfra) {
   FakeDevice device;
   device.refuse_to_allocate = "partial_o";
-  const Verdict verdict = verify(FakeKernel(), device, *parse_token("v1:h=1:splits=2"), {"", 1});
+  const Verdict verdict = verify(FakeKernel(), device, *parse_token("v1:h=1:splits=2"), {"", 1, {}});
   EXPECT_EQ(verdict.status, Status::kInfra);
   EXPECT_EQ(verdict.reason, "fake_kernel: no memory for partial_o");
 }

@@ -1,0 +1,151 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "fuzz/problems/suites.hpp"
+#include "harness/commands.hpp"
+#include "harness/core/kernel.hpp"
+#include "harness/device/device_list.hpp"
+
+namespace attest {
+namespace {
+
+struct Answer {
+  int code = -1;
+  std::string out, err;
+};
+
+Answer attest_says(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "attest");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  Answer answer;
+  answer.code = run_command_line(static_cast<int>(arguments.size()), arguments.data());
+  std::fflush(stdout);
+  answer.out = testing::internal::GetCapturedStdout();
+  answer.err = testing::internal::GetCapturedStderr();
+  return answer;
+}
+
+bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(CommandLine, WithoutACommandIsAUsageError) {
+  EXPECT_EQ(attest_says({}).code, 2);
+  EXPECT_EQ(attest_says({"frobnicate"}).code, 2);
+  EXPECT_EQ(attest_says({"run", "--nonsense"}).code, 2);
+  EXPECT_EQ(attest_says({"run", "--threads", "0"}).code, 2);
+  EXPECT_EQ(attest_says({"--help"}).code, 0);
+}
+
+TEST(CommandLine, MalformedTokenIsAUsageErrorThatNamesTheKey) {
+  for (const char* command : {"run", "repro"}) {
+    const Answer answer = attest_says({command, "v1:k=mla_decode:spilts=4"});
+    EXPECT_EQ(answer.code, 2);
+    EXPECT_TRUE(says(answer.err, "the nearest is 'splits'")) << answer.err;
+    EXPECT_EQ(answer.out, "");
+  }
+}
+
+TEST(CommandLine, UnknownNamesAreUsageErrorsThatListTheKnownOnes) {
+  EXPECT_TRUE(says(attest_says({"run", "v1:k=mla_decod"}).err, "there are: mla_decode"));
+  EXPECT_EQ(attest_says({"run", "v1:k=mla_decod"}).code, 2);
+  EXPECT_TRUE(says(attest_says({"run", "v1:dist=flat"}).err, "there are: normal, needles"));
+  EXPECT_TRUE(says(attest_says({"run", "--suite", "smoky"}).err, "there are: smoke, ragged"));
+  EXPECT_EQ(attest_says({"nightly", "--tier", "hourly"}).code, 2);
+}
+
+TEST(CommandLine, SelectingNothingIsNotGreen) {
+  EXPECT_EQ(attest_says({"run"}).code, 5);
+  EXPECT_EQ(attest_says({"run", "--suite", "smoke", "--match", "h=77"}).code, 5);
+}
+
+TEST(CommandLine, UnknownDeviceIsInfrastructureAndSaysWhichThereAre) {
+  const Answer answer = attest_says({"run", "v1:k=mla_decode", "--device", "emu:gfx1"});
+  EXPECT_EQ(answer.code, 4);
+  EXPECT_TRUE(says(answer.err, "emu:gfx1")) << answer.err;
+  EXPECT_TRUE(says(answer.err, "emu:gfx942")) << answer.err;
+}
+
+TEST(CommandLine, MissingCodeObjectIsInfrastructureAndNamesTheFile) {
+  const Answer answer = attest_says({"run", "v1:k=mla_decode", "--code-objects", "/nonexistent"});
+  EXPECT_EQ(answer.code, 4);
+  EXPECT_TRUE(says(answer.out, "/nonexistent/mla_decode.gfx942.co")) << answer.out;
+}
+
+TEST(CommandLine, UnwritableResultsAreInfrastructure) {
+  const Answer answer = attest_says({"nightly", "--out", "/proc/nowhere"});
+  EXPECT_EQ(answer.code, 4);
+  EXPECT_TRUE(says(answer.err, "/proc/nowhere")) << answer.err;
+}
+
+TEST(List, NamesEveryKernelDeviceSuiteAndDistribution) {
+  const Answer answer = attest_says({"list", "--json"});
+  EXPECT_EQ(answer.code, 0);
+  const auto json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json["kernels"].size(), all_kernels().size());
+  EXPECT_EQ(json["devices"].size(), list_devices().size());
+  EXPECT_EQ(json["suites"].size(), all_suites().size());
+  EXPECT_EQ(json["distributions"].size(), 4u);
+  EXPECT_TRUE(says(attest_says({"list"}).out, "prefix_boundary"));
+}
+
+TEST(Doctor, ReportsTheDeviceAndItsCodeObjects) {
+  const Answer missing = attest_says({"doctor", "--code-objects", "/nonexistent"});
+  EXPECT_EQ(missing.code, 4);
+  EXPECT_TRUE(says(missing.out, "MISSING   mla_decode for gfx942: /nonexistent/")) << missing.out;
+  const auto json = nlohmann::json::parse(attest_says({"doctor", "--json"}).out);
+  EXPECT_TRUE(json.contains("complete"));
+}
+
+TEST(Match, TakesAGlobOverTheTokenOrAPartOfIt) {
+  const auto count = [](const char* match) { return select_cases({{}, {}, match})->size(); };
+  EXPECT_EQ(count("prefix=308736"), 2u);
+  EXPECT_EQ(count("v1:*prefix=308736*needles*"), 1u);
+  EXPECT_EQ(count("prefix=308736*"), 0u);  // a glob speaks of the whole token
+}
+
+TEST(Selection, TakesEachCaseOnce) {
+  const auto cases = select_cases({{"v1:h=5", "v1:k=mla_decode:h=5", "v1:h=6"}, {}, {}});
+  ASSERT_TRUE(cases.ok());
+  EXPECT_EQ(cases->size(), 2u);
+}
+
+// From here on: the real kernel, on the real emulator.
+TEST(Run, PassesASmallCaseOnTheEmulator) {
+  const Answer answer = attest_says({"run", "v1:k=mla_decode:h=5:s=100,0,65:page=16:splits=2:dist=needles"});
+  EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
+  EXPECT_TRUE(answer.out.starts_with("passed   v1:k=mla_decode:h=5")) << answer.out;
+  EXPECT_TRUE(says(answer.out, "1 of 1 cases: passed 1")) << answer.out;
+}
+
+TEST(Repro, ShowsStagesWorstElementsAndTerms) {
+  const Answer answer = attest_says({"repro", "v1:k=mla_decode:h=5:s=200:splits=2"});
+  EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
+  for (const char* part : {"kernel     mla_decode", "splits     2", "execute ", "reference ", "partial_lse", "verdict    passed"}) {
+    EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
+  }
+}
+
+TEST(Run, WritesJsonLinesOnRequest) {
+  const Answer answer = attest_says({"run", "--json", "v1:k=mla_decode:h=1"});
+  std::istringstream lines(answer.out);
+  std::vector<std::string> records;
+  for (std::string line; std::getline(lines, line);) {
+    records.push_back(nlohmann::json::parse(line)["record"]);
+  }
+  EXPECT_EQ(records, (std::vector<std::string>{"run_begin", "case_begin", "case_end", "run_end"}));
+}
+
+TEST(Suites, AreTakenByTheirKernels) {
+  for (const Suite& suite : all_suites()) {
+    for (const Case& c : *select_cases({{}, {std::string{suite.name}}, {}})) {
+      EXPECT_EQ(find_kernel(c.kernel)->why_unsupported(c.problem), "") << to_token(c);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace attest

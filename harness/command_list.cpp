@@ -1,0 +1,60 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "fuzz/distributions/distribution.hpp"
+#include "fuzz/problems/suites.hpp"
+#include "harness/commands.hpp"
+#include "harness/core/kernel.hpp"
+#include "harness/device/device_list.hpp"
+#include "reports/reporter.hpp"
+
+namespace attest {
+namespace {
+
+struct Item {
+  std::string name, text;
+};
+struct Group {
+  std::string name;
+  std::vector<Item> items;
+};
+
+std::vector<Group> groups() {
+  Group kernels{"kernels", {}}, devices{"devices", {}}, suites{"suites", {}};
+  Group distributions{"distributions", {}}, formats{"formats", {}};
+  for (const Kernel* k : all_kernels()) {
+    kernels.items.push_back({std::string{k->name()}, std::string{k->summary()}});
+  }
+  for (const DeviceInfo& d : list_devices()) devices.items.push_back(
+        {d.name, d.available ? d.description : fmt::format("{} (not here: {})", d.description, d.how_to_get)});
+ 
+  for (const Suite& s : all_suites()) {
+    suites.items.push_back({std::string{s.name}, fmt::format("{} cases: {}", s.tokens.size(), s.purpose)});
+  }
+  for (const Distribution* d : all_distributions()) {
+    distributions.items.push_back({std::string{d->name()}, std::string{d->purpose()}});
+  }
+  for (const ReportFormat& f : all_report_formats()) {
+    formats.items.push_back({std::string{f.name}, std::string{f.purpose}});
+  }
+  return {kernels, devices, suites, distributions, formats};
+}
+
+}  // namespace
+
+int command_list(const CommonOptions& common) {
+  nlohmann::ordered_json json;
+  for (const Group& group : groups()) {
+    if (!common.json) fmt::print("{}\n", group.name);
+    json[group.name] = nlohmann::ordered_json::array();
+    for (const Item& item : group.items) {
+      if (!common.json) fmt::print("  {:<26} {}\n", item.name, item.text);
+      json[group.name].push_back({{"name", item.name}, {"text", item.text}});
+    }
+  }
+  if (common.json) fmt::print("{}\n", json.dump(2));
+  return 0;
+}
+
+}  // namespace attest

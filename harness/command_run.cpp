@@ -1,0 +1,87 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "fuzz/problems/suites.hpp"
+#include "harness/commands.hpp"
+#include "harness/device/device_list.hpp"
+#include "harness/machine.hpp"
+#include "harness/runner.hpp"
+
+namespace attest {
+namespace {
+
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+using FileHandle = std::unique_ptr<std::FILE, Closer>;
+
+// Runs the cases and turns the tally, or a report that could not be written, into the exit code.
+int run_and_report(const CommonOptions& common, const std::string& command,
+                   const std::vector<Case>& cases, std::vector<std::unique_ptr<Reporter>> reporters) {
+  if (cases.empty()) {
+    fmt::print(stderr, "attest: nothing is selected, so nothing is proven\n");
+    return exit_code(Tally{});
+  }
+  auto device = open_device(common.device, {.threads = common.threads});
+  if (!device.ok()) return report_trouble(device.trouble());
+  stop_on_interrupt();
+  const RunHeader header{command, common.device, machine_text(), static_cast<std::int64_t>(cases.size())};
+  for (const auto& reporter : reporters) reporter->run_begin(header);
+  const Tally tally = run_cases(cases, **device, {common.code_objects, common.threads}, reporters);
+  for (const auto& reporter : reporters) {
+    if (reporter->trouble().empty()) continue;
+    return report_trouble({TroubleKind::kInfra, "the report could not be written: " + reporter->trouble()});
+  }
+  return exit_code(tally);
+}
+
+std::unique_ptr<Reporter> stdout_reporter(const CommonOptions& common) {
+  return common.json ? make_jsonl_reporter(stdout) : make_console_reporter(stdout);
+}
+
+std::vector<std::string> suites_of_tier(const std::string& tier) {
+  if (tier == "smoke") return {"smoke"};
+  if (tier == "full") return {"smoke", "ragged", "prefix_boundary"};
+  return {};
+}
+
+}  // namespace
+
+int command_run(const CommonOptions& common, const Selection& selection) {
+  const auto cases = select_cases(selection);
+  if (!cases.ok()) return report_trouble(cases.trouble());
+  std::vector<std::unique_ptr<Reporter>> reporters;
+  reporters.push_back(stdout_reporter(common));
+  return run_and_report(common, "run", *cases, std::move(reporters));
+}
+
+int command_nightly(const CommonOptions& common, const std::string& tier, std::string out_folder) {
+  const std::vector<std::string> suites = suites_of_tier(tier);
+  if (suites.empty()) {
+    return report_trouble({TroubleKind::kUsage, fmt::format("there is no tier '{}'; there are: smoke, full", tier)});
+  }
+  const auto cases = select_cases({.tokens = {}, .suites = suites, .match = {}});
+  if (!cases.ok()) return report_trouble(cases.trouble());
+  if (out_folder.empty()) {
+    out_folder = fmt::format("attest-out/nightly-{}-{:%Y%m%d-%H%M%S}", tier, fmt::localtime(std::time(nullptr)));
+  }
+  std::error_code error;
+  std::filesystem::create_directories(out_folder, error);
+  const std::string path = out_folder + "/results.jsonl";
+  const FileHandle file(error ? nullptr : std::fopen(path.c_str(), "w"));
+  if (file == nullptr) {
+    return report_trouble({TroubleKind::kInfra, fmt::format("{}: {}", path, error ? error.message() : std::strerror(errno))});
+  }
+  std::vector<std::unique_ptr<Reporter>> reporters;
+  reporters.push_back(stdout_reporter(common));
+  reporters.push_back(make_jsonl_reporter(file.get()));
+  const int code = run_and_report(common, "nightly --tier " + tier, *cases, std::move(reporters));
+  fmt::print(stderr, "results: {}\n", path);
+  return code;
+}
+
+}  // namespace attest

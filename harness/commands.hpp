@@ -1,0 +1,32 @@
+// The commands of `attest`. Each returns the program's exit code (design: 0 passed, 1 failed, 2 usage, 3 incomplete, 4
+// infrastructure, 5 proves too little).
+#pragma once
+#include <string>
+#include <vector>
+
+#include "harness/core/trouble.hpp"
+#include "harness/selection.hpp"
+
+namespace attest {
+
+struct CommonOptions {
+  std::string device = "emu:gfx942";
+  std::string code_objects;  // folder
+  int threads = 0;           // of the host
+  bool json = false;         // machine-readable stdout
+};
+
+int command_list(const CommonOptions& common);
+int command_doctor(const CommonOptions& common);
+int command_run(const CommonOptions& common, const Selection& selection);
+int command_nightly(const CommonOptions& common, const std::string& tier, std::string out_folder);
+int command_repro(const CommonOptions& common, const std::string& token);
+int command_bench_emulator(const CommonOptions& common, const std::string& markdown_path);
+int command_bench_reference(const CommonOptions& common, const std::string& markdown_path);
+
+int run_command_line(int argc, const char* const* argv);
+
+// Prints it to stderr; the exit code for it.
+int report_trouble(const Trouble& trouble);
+
+}  // namespace attest

@@ -1,0 +1,59 @@
+#include "harness/runner.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+
+#include "harness/core/check.hpp"
+
+namespace attest {
+
+std::atomic<bool> stop_requested{false};
+
+namespace {
+
+void on_interrupt(int) {
+  if (stop_requested.exchange(true)) _exit(3);
+  constexpr char kText[] = "\nattest: finishing the case that runs; again to stop at once\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kText, sizeof kText - 1);
+}
+
+using Clock = std::chrono::steady_clock;
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+void stop_on_interrupt() {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
+                std::span<const std::unique_ptr<Reporter>> reporters, const std::atomic<bool>& stop) {
+  Tally tally;
+  const auto begin = Clock::now();
+  for (const Case& c : cases) {
+    if (stop) break;
+    const Kernel* const kernel = find_kernel(c.kernel);
+    ATTEST_CHECK(kernel != nullptr);
+    CaseRecord record{to_token(c), {}, 0};
+    for (const auto& reporter : reporters) reporter->case_begin(tally.total(), record.token);
+    const auto case_begin = Clock::now();
+    record.verdict = verify(*kernel, device, c, options);
+    record.total_ms = ms_since(case_begin);
+    for (const auto& reporter : reporters) reporter->case_end(record);
+    tally.add(record.verdict.status);
+  }
+  tally.interrupted = tally.total() < static_cast<std::int64_t>(cases.size());
+  for (const auto& reporter : reporters) reporter->run_end(tally, ms_since(begin) / 1000);
+  return tally;
+}
+
+}  // namespace attest

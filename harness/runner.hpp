@@ -1,0 +1,25 @@
+// run_cases: cases one after another, each reported before and after.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "harness/core/case.hpp"
+#include "harness/core/device.hpp"
+#include "harness/verify.hpp"
+#include "reports/reporter.hpp"
+
+namespace attest {
+
+// Set by the first Ctrl-C: the case that runs is finished, no other is begun. A second one ends the program at once,
+// with the exit code of an incomplete run; what is finished is on disk.
+extern std::atomic<bool> stop_requested;
+void stop_on_interrupt();
+
+// Every case names a kernel that exists.
+Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
+                std::span<const std::unique_ptr<Reporter>> reporters,
+                const std::atomic<bool>& stop = stop_requested);
+
+}  // namespace attest

@@ -1,0 +1,71 @@
+#include "harness/selection.hpp"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+
+#include "fuzz/distributions/distribution.hpp"
+#include "fuzz/problems/suites.hpp"
+#include "harness/core/kernel.hpp"
+
+namespace attest {
+namespace {
+
+template <class List, class Name>
+std::string names(const List& list, Name name) {
+  std::string text;
+  for (const auto& item : list) text += fmt::format("{}{}", text.empty() ? "" : ", ", name(item));
+  return text;
+}
+
+bool matches(const std::string& token, const std::string& match) {
+  if (match.find_first_of("*?[") == std::string::npos) return token.find(match) != std::string::npos;
+  return fnmatch(match.c_str(), token.c_str(), 0) == 0;
+}
+
+Trouble usage(std::string text) { return {TroubleKind::kUsage, std::move(text)}; }
+
+}  // namespace
+
+Result<Case> known_case(std::string_view token) {
+  Result<Case> c = parse_token(token);
+  if (!c.ok()) return c;
+  if (find_kernel(c->kernel) == nullptr) {
+    return usage(fmt::format("there is no kernel '{}'; there are: {}", c->kernel,
+                             names(all_kernels(), [](const Kernel* k) { return k->name(); })));
+  }
+  if (find_distribution(c->distribution) == nullptr) {
+    return usage(fmt::format("there is no distribution '{}'; there are: {}", c->distribution,
+                             names(all_distributions(), [](const Distribution* d) { return d->name(); })));
+  }
+  return c;
+}
+
+Result<std::vector<Case>> select_cases(const Selection& selection) {
+  std::vector<std::string> tokens = selection.tokens;
+  const auto take = [&](const Suite& suite) {
+    tokens.insert(tokens.end(), suite.tokens.begin(), suite.tokens.end());
+  };
+  for (const std::string& name : selection.suites) {
+    const Suite* const suite = find_suite(name);
+    if (suite == nullptr) {
+      return usage(fmt::format("there is no suite '{}'; there are: {}", name,
+                               names(all_suites(), [](const Suite& s) { return s.name; })));
+    }
+    take(*suite);
+  }
+  if (tokens.empty() && !selection.match.empty()) {
+    for (const Suite& suite : all_suites()) take(suite);
+  }
+  std::vector<Case> cases;
+  for (const std::string& token : tokens) {
+    const Result<Case> c = known_case(token);
+    if (!c.ok()) return c.trouble();
+    const bool wanted = selection.match.empty() || matches(to_token(*c), selection.match);
+    if (wanted && std::find(cases.begin(), cases.end(), *c) == cases.end()) cases.push_back(*c);
+  }
+  return cases;
+}
+
+}  // namespace attest
