@@ -63,11 +63,11 @@ class Disassembler {
 
 const std::uint32_t* constant_row(Program& program, std::uint32_t value) {
   for (const auto& row : program.rows) {
-    if ((*row)[0] == value) return row->data();
+    if (row->lane[0] == value) return row->lane.data();
   }
-  program.rows.push_back(std::make_unique<std::array<std::uint32_t, 64>>());
-  program.rows.back()->fill(value);
-  return program.rows.back()->data();
+  program.rows.push_back(std::make_unique<ConstantRow>());
+  program.rows.back()->lane.fill(value);
+  return program.rows.back()->lane.data();
 }
 
 bool is_float32(std::string_view mnemonic, const Inst& in) {

@@ -81,6 +81,11 @@ std::vector<Semantics> global_semantics();
 std::vector<Semantics> buffer_semantics();
 std::vector<Semantics> matrix_semantics();
 
+// A constant in all 64 lanes, aligned as vector rows are.
+struct alignas(64) ConstantRow {
+  std::array<std::uint32_t, 64> lane;
+};
+
 class Program {
  public:
   std::shared_ptr<const CodeObject> object;  // null for a snippet
@@ -90,7 +95,7 @@ class Program {
   std::vector<std::string> text;          // of each instruction
   std::vector<std::int32_t> index_at;     // (pc - first pc) / 4 -> index, -1 inside an instruction
   std::uint32_t first_pc = 0;
-  std::vector<std::unique_ptr<std::array<std::uint32_t, 64>>> rows;  // pre-broadcast constants
+  std::vector<std::unique_ptr<ConstantRow>> rows;  // pre-broadcast constants
 
   // -1 when pc is not the start of an instruction of this kernel.
   std::int32_t index_of(std::uint64_t pc) const;
