@@ -58,9 +58,7 @@ function(attest_find_nvcc)
 endfunction()
 
 set(attest_nvcc "")
-if(ATTEST_CUDA)
-  attest_find_nvcc()
-elseif(ATTEST_CUDA STREQUAL "AUTO")
+if(ATTEST_CUDA)  # AUTO or ON
   attest_find_nvcc()
 endif()
 

@@ -72,8 +72,7 @@ Outcome launch_symbol(Device& device, Module module, const std::string& symbol,
 
 Contract contract_of(bool partials_are_fp32) {
   Contract contract;
-  contract.arithmetic = {.matrix_unit = MatrixUnit::kCdna3Bf16,
-                         .exp_ulp = 1,   // v_exp_f32; results below 2^-126 are flushed to 0
+  contract.arithmetic = {.exp_ulp = 1,   // v_exp_f32; results below 2^-126 are flushed to 0
                          .log_ulp = 1,   // v_log_f32
                          .divide_u = 3,  // v_rcp_f32: 2 u, the product: 1 u
                          .p_bits = 8,
