@@ -9,8 +9,8 @@ ATTEST_INLINE float widen(Bits16 x) { return float_of(static_cast<Bits32>(x) << 
 
 #if ATTEST_AMD
 // gfx90a and gfx942 have no bf16 conversion: add half an ulp, or just less to a value whose last
-// kept bit is even. A NaN whose low half is near all-ones would wrap: round_to_bf16 is for values
-// that are no such NaN, as P is.
+// kept bit is even. A NaN whose low half is near all-ones would wrap. Attention weights are no
+// such NaN: v_exp_f32 keeps the payload of a score, which came from bf16 products.
 ATTEST_INLINE Bits32 rounded_high_half(float x) {
   const Bits32 bits = bits_of(x);
   return bits + 0x7fffu + (bits >> 16 & 1u);

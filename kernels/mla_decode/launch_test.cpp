@@ -30,6 +30,7 @@ class RecordingDevice final : public Device {
 
   std::string name() const override { return "recording"; }
   std::string target() const override { return "gfx942"; }
+  MatrixUnit matrix_unit() const override { return MatrixUnit::kCdna3Bf16; }
   Result<Module> load_module(const std::string&) override { return Module{0}; }
   Result<Function> function(Module, const std::string& symbol) override {
     if (symbol == missing_symbol) return Trouble{TroubleKind::kInfra, "no symbol " + symbol};
