@@ -1,0 +1,47 @@
+#include "reference/oracle.hpp"
+
+#include <boost/multiprecision/cpp_bin_float.hpp>
+
+namespace attest {
+namespace {
+
+using Big = boost::multiprecision::number<boost::multiprecision::cpp_bin_float_50::backend_type,
+                                          boost::multiprecision::et_off>;
+
+std::vector<Big> scores(const Problem& problem, const RowView& view, TokenRange tokens) {
+  std::vector<Big> x;
+  for (int j = tokens.begin; j < tokens.end; ++j) {
+    Big dot = 0;
+    for (int d = 0; d < kDQk; ++d) dot += Big(view.q(d)) * Big(view.k(j, d));
+    x.push_back(Big(problem.sm_scale) * dot);
+  }
+  return x;
+}
+
+}  // namespace
+
+RowResult<double> oracle(const Problem& problem, const Inputs& inputs, std::int64_t row,
+                         TokenRange tokens) {
+  const RowView view(problem, inputs, row);
+  const TokenRange seen = view.seen(tokens);
+  RowResult<double> result;
+  if (seen.begin == seen.end) return result;
+  std::vector<Big> x = scores(problem, view, seen);
+  const Big largest = *std::max_element(x.begin(), x.end());
+  Big l = 0;
+  for (Big& w : x) {
+    w = exp(w - largest);
+    l += w;
+  }
+  for (int d = 0; d < kDV; ++d) {
+    Big sum = 0;
+    for (int j = seen.begin; j < seen.end; ++j) sum += x[j - seen.begin] * Big(view.k(j, d));
+    result.o[d] = static_cast<double>(Big(sum / l));
+  }
+  result.lse = static_cast<double>(Big(largest + log(l)));
+  return result;
+}
+
+double oracle_exp(double x) { return static_cast<double>(Big(exp(Big(x)))); }
+
+}  // namespace attest
