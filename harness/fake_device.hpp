@@ -17,6 +17,7 @@ class FakeDevice : public Device {
 
   std::string name() const override { return "fake"; }
   std::string target() const override { return "host"; }
+  MatrixUnit matrix_unit() const override { return MatrixUnit::kSequentialFma; }
   Result<Module> load_module(const std::string&) override { return Module{0}; }
   Result<Function> function(Module, const std::string&) override { return Function{0}; }
 

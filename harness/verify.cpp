@@ -30,7 +30,8 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   if (!output.ok()) return verdict_of(output.trouble(), kernel.name());
 
   begin("reference");
-  const Contract& contract = kernel.contract();
+  Contract contract = kernel.contract();
+  contract.arithmetic.matrix_unit = device.matrix_unit();
   const auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, options.threads);
   if (!wanted.ok()) return verdict_of(wanted.trouble(), kernel.name());
 

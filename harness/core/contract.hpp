@@ -10,7 +10,7 @@ namespace attest {
 enum class MatrixUnit { kSequentialFma, kCdna2Bf16, kCdna3Bf16, kHopperBf16 };
 
 struct Arithmetic {
-  MatrixUnit matrix_unit = MatrixUnit::kCdna3Bf16;
+  MatrixUnit matrix_unit = MatrixUnit::kSequentialFma;  // the device's: verify() fills it in
   double exp_ulp = 1;            // relative error of exp2, in units of 2^-23
   double log_ulp = 1;            // relative error of log, in units of 2^-23
   double divide_u = 3;           // final 1/l and multiply, in units of 2^-24

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/core/case.hpp"
+#include "harness/core/contract.hpp"
 #include "harness/core/trouble.hpp"
 
 namespace attest {
@@ -59,6 +60,7 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;    // "emu:gfx942"
   virtual std::string target() const = 0;  // "gfx942": which build of a code object it takes
+  virtual MatrixUnit matrix_unit() const = 0;  // how it sums products: part of the bound of whatever runs on it
 
   virtual Result<Module> load_module(const std::string& path) = 0;
   virtual Result<Function> function(Module module, const std::string& symbol) = 0;

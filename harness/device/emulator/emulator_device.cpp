@@ -56,6 +56,7 @@ class EmulatorDevice final : public Device {
 
   std::string name() const override { return "emu:" + target_; }
   std::string target() const override { return target_; }
+  MatrixUnit matrix_unit() const override { return MatrixUnit::kSequentialFma; }  // ops_matrix.cpp
 
   Result<Module> load_module(const std::string& path) override {
     if (auto known = module_at_.find(path); known != module_at_.end()) return Module{known->second};
