@@ -38,3 +38,28 @@ add_dependencies(attest_headers attest_headers_host)
 add_test(NAME Tree.EachHeaderCompilesAlone
   COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target attest_headers)
 set_tests_properties(Tree.EachHeaderCompilesAlone PROPERTIES TIMEOUT 600 RUN_SERIAL TRUE)
+
+# The program on input that it cannot take: one test a function test_NAME of the script.
+set(attest_bad_input ${PROJECT_SOURCE_DIR}/harness/bad_input_test.sh)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${attest_bad_input})
+file(STRINGS ${attest_bad_input} attest_functions REGEX "^test_[A-Za-z0-9]+\\(\\)")
+foreach(function ${attest_functions})
+  string(REGEX REPLACE "^test_([A-Za-z0-9]+).*" "\\1" name ${function})
+  if(ATTEST_SANITIZE MATCHES "address" AND name MATCHES "^OutOfMemory")
+    continue()  # AddressSanitizer reserves terabytes of address space, which is what these tests limit
+  endif()
+  add_test(NAME BadInput.${name}
+    COMMAND bash ${attest_bad_input} $<TARGET_FILE:attest_cli> ${ATTEST_CODE_OBJECT_DIR} ${name})
+  set_tests_properties(BadInput.${name} PROPERTIES LABELS bad_input TIMEOUT 300)
+endforeach()
+
+# Edits to the kernel that the smoke tier must see, one a file (harness/mutation_check.sh).
+file(GLOB attest_mutants CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/mutants/*.sed)
+foreach(mutant none ${attest_mutants})
+  cmake_path(GET mutant STEM name)
+  string(REGEX REPLACE "^none$" "TheUneditedKernelIsGreen" name ${name})
+  add_test(NAME Mutants.${name}
+    COMMAND bash ${PROJECT_SOURCE_DIR}/harness/mutation_check.sh $<TARGET_FILE:attest_cli> ${attest_hip_clang}
+            ${PROJECT_SOURCE_DIR} ${mutant})
+  set_tests_properties(Mutants.${name} PROPERTIES LABELS mutants TIMEOUT 600)
+endforeach()

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# bad_input_test.sh PROGRAM CODE_OBJECT_DIR NAME: the program end to end on input that it cannot take. Each function
+# test_NAME is one test: it demands an exit code and words of the message. Run without NAME to list them.
+set -euo pipefail
+if (($# < 3)); then
+  sed -n 's/^test_\([A-Za-z0-9]*\)() {.*/\1/p' "${BASH_SOURCE[0]}"
+  exit 2
+fi
+program=$1 code_objects=$2 name=$3
+kSmallCase=v1:k=mla_decode:s=65
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd -- "$work"
+
+fail() {
+  printf 'FAILED: %s\n' "$*"
+  cat stdout stderr 2>/dev/null || true
+  exit 1
+}
+
+# expect CODE WORDS COMMAND...: the command exits with CODE, and stdout or stderr holds WORDS.
+expect() {
+  local code=$1 words=$2 got=0
+  shift 2
+  "$@" >stdout 2>stderr </dev/null || got=$?
+  [[ $got == "$code" ]] || fail "exit code $got where $code is expected: $*"
+  grep -qF -- "$words" stdout stderr || fail "no '$words' in the message of: $*"
+}
+
+attest() { "$program" "$@"; }
+
+# A folder with the real code objects, so that one of them can be spoilt.
+copy_code_objects() {
+  mkdir spoilt
+  cp -- "$code_objects"/*.co spoilt/
+}
+
+# expect_unusable WORDS: the case on the spoilt code object gets no verdict, and the message names file and cause.
+expect_unusable() {
+  expect 4 "$1" attest run "$kSmallCase" --code-objects spoilt
+  grep -q "spoilt/mla_decode.gfx942.co" stdout || fail "the message does not name the file"
+}
+
+test_AGoodCasePasses() {  # what each test below spoils
+  expect 0 "passed" attest run "$kSmallCase" --code-objects "$code_objects"
+}
+test_AMalformedTokenIsUsage() {
+  expect 2 "'nonsense'" attest run nonsense
+  expect 2 "'abc'" attest run v1:k=mla_decode:s=abc
+  expect 2 "v1" attest run ""
+  expect 2 "'nonsense'" attest repro nonsense
+}
+test_AnUnknownKeyIsUsage() {
+  expect 2 "unknown key 'bogus'" attest run v1:k=mla_decode:bogus=3
+}
+test_AnUnknownKernelIsUsage() {
+  expect 2 "'nope'" attest run v1:k=nope
+}
+test_AnUnknownDistributionIsUsage() {
+  expect 2 "'nope'" attest run v1:k=mla_decode:dist=nope
+}
+test_LengthsOverTheLimitsAreUsage() {
+  expect 2 "s_kv = 1048577" attest run v1:k=mla_decode:s=1048577
+  expect 2 "99999999999999999999" attest run v1:k=mla_decode:s=99999999999999999999
+  expect 2 "129" attest run v1:k=mla_decode:h=129
+  expect 2 "9" attest run v1:k=mla_decode:q=9
+  expect 2 "257" attest run v1:k=mla_decode:splits=257
+  expect 2 "4097" attest run v1:k=mla_decode:s=1x4097
+  expect 2 "-1" attest run v1:k=mla_decode:s=-1
+}
+test_OneBadTokenStopsTheRunBeforeAnyCase() {
+  expect 2 "unknown key" attest run "$kSmallCase" v1:k=mla_decode:bogus=3
+  grep -q passed stdout && fail "a case ran"
+  return 0
+}
+test_AnUnknownSuiteIsUsage() {
+  expect 2 "'nope'" attest run --suite nope
+  expect 2 "'nope'" attest nightly --tier nope
+}
+test_NothingSelectedProvesTooLittle() {
+  expect 5 "nothing" attest run --suite smoke --match no_such_case
+}
+test_AnAbsentDeviceIsInfrastructure() {
+  expect 4 "device emu:gfx1100" attest run "$kSmallCase" --device emu:gfx1100
+  expect 4 "device cuda:99" attest run "$kSmallCase" --device cuda:99
+  expect 4 "device toaster" attest run "$kSmallCase" --device toaster
+}
+test_AMissingCodeObjectIsNamed() {
+  mkdir spoilt
+  expect_unusable "No such file"
+}
+test_ACodeObjectForAnotherArchitectureIsRefused() {
+  copy_code_objects
+  cp spoilt/mla_decode.gfx90a.co spoilt/mla_decode.gfx942.co
+  expect_unusable "built for gfx90a, but the device is gfx942"
+}
+test_AFileThatIsNoElfIsRefused() {
+  copy_code_objects
+  printf 'not an object, but long enough to hold an ELF header: %.64d\n' 0 >spoilt/mla_decode.gfx942.co
+  expect_unusable "not a usable code object"
+  : >spoilt/mla_decode.gfx942.co
+  expect_unusable "not a usable code object"
+}
+test_ATruncatedCodeObjectNeverCrashes() {
+  copy_code_objects
+  local whole bytes code
+  whole=$(stat -c %s "$code_objects/mla_decode.gfx942.co")
+  for bytes in 1 16 63 64 100 1000 4096; do
+    head -c "$bytes" "$code_objects/mla_decode.gfx942.co" >spoilt/mla_decode.gfx942.co
+    expect_unusable "not a usable code object"
+  done
+  # Debug information and section names come last; a kernel runs without them.
+  for bytes in $((whole / 2)) $((whole - 1)); do
+    head -c "$bytes" "$code_objects/mla_decode.gfx942.co" >spoilt/mla_decode.gfx942.co
+    code=0
+    attest run "$kSmallCase" --code-objects spoilt >stdout 2>stderr </dev/null || code=$?
+    [[ $code == 0 || $code == 4 ]] || fail "exit code $code with $bytes of $whole bytes"
+  done
+}
+# Every 4-byte field of the ELF header set to 0xffffffff in turn: a message or a verdict, never a signal.
+test_AHostileElfHeaderNeverCrashes() {
+  copy_code_objects
+  local at code
+  for ((at = 0; at < 64; at += 4)); do
+    cp -- "$code_objects/mla_decode.gfx942.co" spoilt/mla_decode.gfx942.co
+    printf '\377\377\377\377' | dd of=spoilt/mla_decode.gfx942.co bs=1 seek=$at conv=notrunc status=none
+    code=0
+    attest run "$kSmallCase" --code-objects spoilt >stdout 2>stderr </dev/null || code=$?
+    ((code <= 5)) || fail "exit code $code with bytes $at..$((at + 3)) of the ELF header overwritten"
+  done
+}
+test_OutOfMemoryIsInfrastructureAndNamed() {
+  ulimit -v 400000  # KiB; the cache of this case alone is 1.1 GB
+  expect 4 "memory" attest run v1:k=mla_decode:s=1000000 --code-objects "$code_objects"
+}
+test_OutOfMemoryCostsOnlyTheCaseThatNeedsIt() {
+  ulimit -v 400000
+  expect 4 "passed 1, infra 1" attest run v1:k=mla_decode:s=1000000 "$kSmallCase" --threads 1 \
+    --code-objects "$code_objects"
+}
+test_AFolderThatCannotBeWrittenIsInfrastructure() {
+  expect 4 "/proc/nope" attest nightly --tier smoke --out /proc/nope
+}
+# Ctrl-C after the first finished case: exit code 3, and the file holds every finished case as whole lines.
+test_CtrlCKeepsFinishedCases() {
+  local code=0 finished
+  set -m  # a job of its own, so that it does not ignore the signal
+  "$program" nightly --tier full --out out --code-objects "$code_objects" >stdout 2>stderr </dev/null &
+  local pid=$!
+  set +m
+  for ((i = 0; i < 600; ++i)); do
+    grep -qs '"record":"case_end"' out/results.jsonl && break
+    sleep 0.05
+  done
+  kill -INT "$pid"
+  wait "$pid" || code=$?
+  [[ $code == 3 ]] || fail "exit code $code where 3 is expected"
+  finished=$(grep -c '"record":"case_end".*"status":"passed".*}$' out/results.jsonl)
+  ((finished > 0)) || fail "no finished case was kept"
+  grep -q "\"record\":\"run_end\".*\"passed\":$finished.*\"exit_code\":3" out/results.jsonl ||
+    fail "the last record does not count the $finished finished cases"
+}
+test_JsonOnStdoutIsNothingButJson() {
+  "$program" list --json >stdout 2>stderr </dev/null
+  [[ $(head -c 1 stdout) == "{" && $(tail -n 1 stdout) == "}" ]] || fail "list --json prints other text"
+}
+
+declare -F "test_$name" >/dev/null || fail "there is no test $name"
+"test_$name"
