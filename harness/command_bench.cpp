@@ -1,4 +1,5 @@
-// bench: how fast the emulator and the reference are, a core, with the machine and the command beside the numbers.
+// bench: how fast the emulator and the reference are, a core, with the machine and the command
+// beside the numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,17 +65,22 @@ Result<Row> time_reference(int tokens) {
 }
 
 std::string markdown(const Table& table) {
-  std::string text = fmt::format("# {}\n\nMachine: {}. Command: `attest {}`. Best of {}, one thread.\n\n", table.title,
-                                 machine_text(), table.command, kRepeats);
+  std::string text =
+      fmt::format("# {}\n\nMachine: {}. Command: `attest {}`. Best of {}, one thread.\n\n",
+                  table.title, machine_text(), table.command, kRepeats);
   text += "| what | KV tokens/s a core | ms |\n|---|---:|---:|\n";
-  for (const Row& row : table.rows) text += fmt::format("| `{}` | {:.0f} | {:.1f} |\n", row.what, row.tokens_per_s, row.ms);
+  for (const Row& row : table.rows)
+    text += fmt::format("| `{}` | {:.0f} | {:.1f} |\n", row.what, row.tokens_per_s, row.ms);
   return text;
 }
 
 std::string as_json(const Table& table) {
-  nlohmann::ordered_json json = {{"command", table.command}, {"machine", machine_text()}, {"rows", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"command", table.command},
+                                 {"machine", machine_text()},
+                                 {"rows", nlohmann::ordered_json::array()}};
   for (const Row& row : table.rows) {
-    json["rows"].push_back({{"what", row.what}, {"tokens_per_s_per_core", row.tokens_per_s}, {"ms", row.ms}});
+    json["rows"].push_back(
+        {{"what", row.what}, {"tokens_per_s_per_core", row.tokens_per_s}, {"ms", row.ms}});
   }
   return json.dump(2) + "\n";
 }
@@ -84,10 +90,12 @@ int publish(const CommonOptions& common, const Table& table, const std::string& 
   if (markdown_path.empty()) return 0;
   std::FILE* const file = std::fopen(markdown_path.c_str(), "w");
   const std::string text = markdown(table);
-  const bool written = file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const int error = errno;
   if ((file != nullptr && std::fclose(file) != 0) || !written) {
-    return report_trouble({TroubleKind::kInfra, fmt::format("{}: {}", markdown_path, std::strerror(error))});
+    return report_trouble(
+        {TroubleKind::kInfra, fmt::format("{}: {}", markdown_path, std::strerror(error))});
   }
   return 0;
 }
@@ -96,9 +104,12 @@ int publish(const CommonOptions& common, const Table& table, const std::string& 
 
 int command_bench_emulator(const CommonOptions& common, const std::string& markdown_path) {
   Table table{"bench emulator", fmt::format("Speed of {}", common.device), {}};
-  for (const char* token : {"v1:k=mla_decode:s=16384:splits=16", "v1:k=mla_decode:s=16384:page=64:splits=16",
-                            "v1:k=mla_decode:s=16384:page=64:splits=1", "v1:k=mla_decode:h=12:s=16384:page=64:splits=16",
-                            "v1:k=mla_decode:h=64:s=4096:page=64:splits=8", "v1:k=mla_decode:h=128:s=4096:page=64:splits=8"}) {
+  for (const char* token :
+       {"v1:k=mla_decode:s=16384:splits=16", "v1:k=mla_decode:s=16384:page=64:splits=16",
+        "v1:k=mla_decode:s=16384:page=64:splits=1",
+        "v1:k=mla_decode:h=12:s=16384:page=64:splits=16",
+        "v1:k=mla_decode:h=64:s=4096:page=64:splits=8",
+        "v1:k=mla_decode:h=128:s=4096:page=64:splits=8"}) {
     auto row = time_case(common, token);
     if (!row.ok()) return report_trouble(row.trouble());
     table.rows.push_back(*row);

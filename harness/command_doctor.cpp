@@ -29,9 +29,11 @@ Finding program(const std::string& name, const std::string& package) {
 
 Finding memory() {
   const std::int64_t available = available_memory_bytes();
-  return {"memory", available < 0 || available >= kWantedMemory, false,
-          fmt::format("{:.1f} GiB available of {:.1f}; the real suites want {}", static_cast<double>(available) / kGib,
-                      static_cast<double>(memory_bytes()) / kGib, fmt::format("{} GiB", kWantedMemory / kGib))};
+  return {
+      "memory", available < 0 || available >= kWantedMemory, false,
+      fmt::format("{:.1f} GiB available of {:.1f}; the real suites want {}",
+                  static_cast<double>(available) / kGib, static_cast<double>(memory_bytes()) / kGib,
+                  fmt::format("{} GiB", kWantedMemory / kGib))};
 }
 
 // The target of a device's code objects, by its name; empty for devices that are not opened here.
@@ -44,23 +46,28 @@ Finding code_object(const CommonOptions& common, const Kernel& kernel, const std
   const std::string path = common.code_objects + "/" + kernel.code_object(target);
   const bool here = std::filesystem::is_regular_file(path);
   return {fmt::format("{} for {}", kernel.name(), target), here, true,
-          here ? path : path + " is missing: build the target mla_decode_code_objects, or give --code-objects DIR"};
+          here ? path
+               : path +
+                     " is missing: build the target mla_decode_code_objects, or give "
+                     "--code-objects DIR"};
 }
 
 std::vector<Finding> findings(const CommonOptions& common) {
   std::vector<Finding> found = {
-      program("clang++-19", "the compiler of host and kernels: apt install clang-19 (apt.llvm.org on Ubuntu)"),
+      program("clang++-19",
+              "the compiler of host and kernels: apt install clang-19 (apt.llvm.org on Ubuntu)"),
       program("ld.lld-19", "links code objects: apt install lld-19"),
-      program("nvcc", "only for sm_90 builds: NVIDIA's CUDA toolkit"),
-      memory()};
+      program("nvcc", "only for sm_90 builds: NVIDIA's CUDA toolkit"), memory()};
   for (const DeviceInfo& device : list_devices()) {
     found.push_back({device.name, device.available, device.name == common.device,
                      device.available ? device.description : device.how_to_get});
   }
   if (const std::string target = target_of(common); !target.empty()) {
-    for (const Kernel* kernel : all_kernels()) found.push_back(code_object(common, *kernel, target));
+    for (const Kernel* kernel : all_kernels())
+      found.push_back(code_object(common, *kernel, target));
   } else {
-    found.push_back({common.device, false, true, open_device(common.device, {.threads = 1}).trouble().text});
+    found.push_back(
+        {common.device, false, true, open_device(common.device, {.threads = 1}).trouble().text});
   }
   return found;
 }
@@ -70,11 +77,13 @@ std::vector<Finding> findings(const CommonOptions& common) {
 int command_doctor(const CommonOptions& common) {
   const std::vector<Finding> found = findings(common);
   bool complete = true;
-  nlohmann::ordered_json json = {{"machine", machine_text()}, {"findings", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"machine", machine_text()},
+                                 {"findings", nlohmann::ordered_json::array()}};
   if (!common.json) fmt::print("machine   {}\n", machine_text());
   for (const Finding& f : found) {
     complete &= f.here || !f.needed;
-    json["findings"].push_back({{"what", f.what}, {"here", f.here}, {"needed", f.needed}, {"text", f.text}});
+    json["findings"].push_back(
+        {{"what", f.what}, {"here", f.here}, {"needed", f.needed}, {"text", f.text}});
     const char* const state = f.here ? "here" : f.needed ? "MISSING" : "not here";
     if (!common.json) fmt::print("{:<9} {}: {}\n", state, f.what, f.text);
   }
@@ -82,7 +91,8 @@ int command_doctor(const CommonOptions& common) {
   if (common.json) {
     fmt::print("{}\n", json.dump(2));
   } else {
-    fmt::print("{}\n", complete ? "all that this device needs is here" : "something that this device needs is missing");
+    fmt::print("{}\n", complete ? "all that this device needs is here"
+                                : "something that this device needs is missing");
   }
   return complete ? 0 : 4;
 }

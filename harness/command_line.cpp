@@ -20,13 +20,17 @@ struct Parsed {
 
 void add_common(CLI::App& app, CommonOptions& common) {
   app.add_flag("--json", common.json, "machine-readable output on stdout");
-  app.add_option("--device", common.device, "where kernels run, see `attest list`")->capture_default_str();
-  app.add_option("--threads", common.threads, "host threads")->check(CLI::Range(1, 1024))->capture_default_str();
-  app.add_option("--code-objects", common.code_objects, "folder of code objects")->capture_default_str();
+  app.add_option("--device", common.device, "where kernels run, see `attest list`")
+      ->capture_default_str();
+  app.add_option("--threads", common.threads, "host threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--code-objects", common.code_objects, "folder of code objects")
+      ->capture_default_str();
 }
 
-CLI::App& add_command(CLI::App& app, Parsed& parsed, const std::string& name, const std::string& about,
-                      std::function<int()> command) {
+CLI::App& add_command(CLI::App& app, Parsed& parsed, const std::string& name,
+                      const std::string& about, std::function<int()> command) {
   CLI::App& sub = *app.add_subcommand(name, about);
   add_common(sub, parsed.common);
   sub.callback([&parsed, command = std::move(command)] { parsed.command = command; });
@@ -41,17 +45,21 @@ void add_run(CLI::App& app, Parsed& parsed) {
       ->type_size(1)
       ->allow_extra_args(false);
   run.add_option("--match", parsed.selection.match,
-                 "of these, or of all suites, the cases whose token holds it; with * ? [ a glob over the token");
+                 "of these, or of all suites, the cases whose token holds it; with * ? [ a glob "
+                 "over the token");
 }
 
 void add_bench(CLI::App& app, Parsed& parsed) {
   CLI::App& bench = *app.add_subcommand("bench", "measure speed on this machine, a core");
   bench.require_subcommand(1);
-  CLI::App& emulator = add_command(bench, parsed, "emulator", "kernels on the emulator",
-                                   [&] { return command_bench_emulator(parsed.common, parsed.out); });
-  CLI::App& reference = add_command(bench, parsed, "reference", "the fp64 reference with its bounds",
-                                    [&] { return command_bench_reference(parsed.common, parsed.out); });
-  for (CLI::App* sub : {&emulator, &reference}) sub->add_option("--out", parsed.out, "also write Markdown here");
+  CLI::App& emulator = add_command(bench, parsed, "emulator", "kernels on the emulator", [&] {
+    return command_bench_emulator(parsed.common, parsed.out);
+  });
+  CLI::App& reference =
+      add_command(bench, parsed, "reference", "the fp64 reference with its bounds",
+                  [&] { return command_bench_reference(parsed.common, parsed.out); });
+  for (CLI::App* sub : {&emulator, &reference})
+    sub->add_option("--out", parsed.out, "also write Markdown here");
 }
 
 void add_commands(CLI::App& app, Parsed& parsed) {
@@ -61,10 +69,13 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& repro = add_command(app, parsed, "repro", "run one case and show all about it",
                                 [&] { return command_repro(parsed.common, parsed.token); });
   repro.add_option("token", parsed.token, "the case")->required();
-  CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results",
-                                  [&] { return command_nightly(parsed.common, parsed.tier, parsed.out); });
-  nightly.add_option("--tier", parsed.tier, "smoke, or full: smoke and the real suites")->capture_default_str();
-  nightly.add_option("--out", parsed.out, "folder of results.jsonl; default: a new one in attest-out/");
+  CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results", [&] {
+    return command_nightly(parsed.common, parsed.tier, parsed.out);
+  });
+  nightly.add_option("--tier", parsed.tier, "smoke, or full: smoke and the real suites")
+      ->capture_default_str();
+  nightly.add_option("--out", parsed.out,
+                     "folder of results.jsonl; default: a new one in attest-out/");
   add_command(app, parsed, "doctor", "what is here, what is missing, how to get it",
               [&] { return command_doctor(parsed.common); });
   add_bench(app, parsed);
@@ -82,9 +93,11 @@ int run_command_line(int argc, const char* const* argv) {
   parsed.common.device = kDefaultDevice;
   parsed.common.code_objects = ATTEST_CODE_OBJECT_DIR;
   parsed.common.threads = host_threads();
-  CLI::App app{"attest verifies GPU attention-decode kernels: their numbers and what they do to memory.\n"
-               "Exit codes: 0 passed, 1 failed, 2 usage, 3 incomplete, 4 infrastructure, 5 proves too little.",
-               "attest"};
+  CLI::App app{
+      "attest verifies GPU attention-decode kernels: their numbers and what they do to memory.\n"
+      "Exit codes: 0 passed, 1 failed, 2 usage, 3 incomplete, 4 infrastructure, 5 proves too "
+      "little.",
+      "attest"};
   app.require_subcommand(1);
   add_commands(app, parsed);
   try {

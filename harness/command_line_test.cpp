@@ -30,7 +30,9 @@ Answer attest_says(std::vector<const char*> arguments) {
   return answer;
 }
 
-bool says(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+bool says(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(CommandLine, WithoutACommandIsAUsageError) {
   EXPECT_EQ(attest_says({}).code, 2);
@@ -115,7 +117,8 @@ TEST(Selection, TakesEachCaseOnce) {
 
 // From here on: the real kernel, on the real emulator.
 TEST(Run, PassesASmallCaseOnTheEmulator) {
-  const Answer answer = attest_says({"run", "v1:k=mla_decode:h=5:s=100,0,65:page=16:splits=2:dist=needles"});
+  const Answer answer =
+      attest_says({"run", "v1:k=mla_decode:h=5:s=100,0,65:page=16:splits=2:dist=needles"});
   EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
   EXPECT_TRUE(answer.out.starts_with("passed   v1:k=mla_decode:h=5")) << answer.out;
   EXPECT_TRUE(says(answer.out, "1 of 1 cases: passed 1")) << answer.out;
@@ -124,7 +127,8 @@ TEST(Run, PassesASmallCaseOnTheEmulator) {
 TEST(Repro, ShowsStagesWorstElementsAndTerms) {
   const Answer answer = attest_says({"repro", "v1:k=mla_decode:h=5:s=200:splits=2"});
   EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
-  for (const char* part : {"kernel     mla_decode", "splits     2", "execute ", "reference ", "partial_lse", "verdict    passed"}) {
+  for (const char* part : {"kernel     mla_decode", "splits     2", "execute ", "reference ",
+                           "partial_lse", "verdict    passed"}) {
     EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
   }
 }

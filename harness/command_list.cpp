@@ -26,11 +26,14 @@ std::vector<Group> groups() {
   for (const Kernel* k : all_kernels()) {
     kernels.items.push_back({std::string{k->name()}, std::string{k->summary()}});
   }
-  for (const DeviceInfo& d : list_devices()) devices.items.push_back(
-        {d.name, d.available ? d.description : fmt::format("{} (not here: {})", d.description, d.how_to_get)});
- 
+  for (const DeviceInfo& d : list_devices())
+    devices.items.push_back(
+        {d.name, d.available ? d.description
+                             : fmt::format("{} (not here: {})", d.description, d.how_to_get)});
+
   for (const Suite& s : all_suites()) {
-    suites.items.push_back({std::string{s.name}, fmt::format("{} cases: {}", s.tokens.size(), s.purpose)});
+    suites.items.push_back(
+        {std::string{s.name}, fmt::format("{} cases: {}", s.tokens.size(), s.purpose)});
   }
   for (const Distribution* d : all_distributions()) {
     distributions.items.push_back({std::string{d->name()}, std::string{d->purpose()}});

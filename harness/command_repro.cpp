@@ -15,25 +15,31 @@ void print_problem(const Case& c, const Kernel& kernel) {
   const Problem& p = c.problem;
   fmt::print("case       {}\n", to_token(c));
   fmt::print("kernel     {}: {}\n", kernel.name(), kernel.summary());
-  fmt::print("problem    {} sequences, {} query tokens, {} heads, {} KV tokens, page size {}, sm_scale {}\n", p.b(),
-             p.total_q(), p.h_q, p.total_kv(), p.page_size, p.sm_scale);
+  fmt::print(
+      "problem    {} sequences, {} query tokens, {} heads, {} KV tokens, page size {}, sm_scale "
+      "{}\n",
+      p.b(), p.total_q(), p.h_q, p.total_kv(), p.page_size, p.sm_scale);
   const int splits = kernel.num_splits(p);
   int live = 0;
   for (const int s_kv : p.s_kv) {
-    live = std::max(live, static_cast<int>(live_splits(kernel.contract().split_rule, s_kv, splits).size()));
+    live = std::max(
+        live, static_cast<int>(live_splits(kernel.contract().split_rule, s_kv, splits).size()));
   }
   fmt::print("splits     {}, of which at most {} are live\n", splits, live);
-  fmt::print("data       {}, seed {}; schedule {}\n", c.distribution, c.seed.value, c.schedule.seed);
+  fmt::print("data       {}, seed {}; schedule {}\n", c.distribution, c.seed.value,
+             c.schedule.seed);
 }
 
 void print_worst(const Worst& w) {
-  fmt::print("{:<11}ratio {:.3g} at sequence {}, query token {}, head {}", w.tensor, w.ratio, w.sequence,
-             w.query_token, w.head);
+  fmt::print("{:<11}ratio {:.3g} at sequence {}, query token {}, head {}", w.tensor, w.ratio,
+             w.sequence, w.query_token, w.head);
   if (w.split >= 0) fmt::print(", split {}", w.split);
   if (w.column >= 0) fmt::print(", column {}", w.column);
-  fmt::print("\n           actual {:.9g} (0x{:x}), expected {:.9g} (0x{:x}), error {:.3g}, bound {:.3g}\n", w.actual,
-             w.actual_bits, w.expected, w.expected_bits, w.error, w.bound);
-  for (const BoundTerm& term : w.terms) fmt::print("           {:>10.3g}  {}\n", term.value, term.name);
+  fmt::print(
+      "\n           actual {:.9g} (0x{:x}), expected {:.9g} (0x{:x}), error {:.3g}, bound {:.3g}\n",
+      w.actual, w.actual_bits, w.expected, w.expected_bits, w.error, w.bound);
+  for (const BoundTerm& term : w.terms)
+    fmt::print("           {:>10.3g}  {}\n", term.value, term.name);
 }
 
 void print_verdict(const Verdict& verdict) {
@@ -50,7 +56,8 @@ class StageClock {
   void at(std::string_view stage) {
     const auto now = std::chrono::steady_clock::now();
     if (!stage_.empty()) {
-      fmt::print("{:<11}{:.1f} ms\n", stage_, std::chrono::duration<double, std::milli>(now - begin_).count());
+      fmt::print("{:<11}{:.1f} ms\n", stage_,
+                 std::chrono::duration<double, std::milli>(now - begin_).count());
     }
     std::fflush(stdout);
     stage_ = stage;

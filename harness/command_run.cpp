@@ -21,7 +21,8 @@ using FileHandle = std::unique_ptr<std::FILE, Closer>;
 
 // Runs the cases and turns the tally, or a report that could not be written, into the exit code.
 int run_and_report(const CommonOptions& common, const std::string& command,
-                   const std::vector<Case>& cases, std::vector<std::unique_ptr<Reporter>> reporters) {
+                   const std::vector<Case>& cases,
+                   std::vector<std::unique_ptr<Reporter>> reporters) {
   if (cases.empty()) {
     fmt::print(stderr, "attest: nothing is selected, so nothing is proven\n");
     return exit_code(Tally{});
@@ -29,12 +30,14 @@ int run_and_report(const CommonOptions& common, const std::string& command,
   auto device = open_device(common.device, {.threads = common.threads});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
-  const RunHeader header{command, common.device, machine_text(), static_cast<std::int64_t>(cases.size())};
+  const RunHeader header{command, common.device, machine_text(),
+                         static_cast<std::int64_t>(cases.size())};
   for (const auto& reporter : reporters) reporter->run_begin(header);
   const Tally tally = run_cases(cases, **device, {common.code_objects, common.threads}, reporters);
   for (const auto& reporter : reporters) {
     if (reporter->trouble().empty()) continue;
-    return report_trouble({TroubleKind::kInfra, "the report could not be written: " + reporter->trouble()});
+    return report_trouble(
+        {TroubleKind::kInfra, "the report could not be written: " + reporter->trouble()});
   }
   return exit_code(tally);
 }
@@ -62,19 +65,23 @@ int command_run(const CommonOptions& common, const Selection& selection) {
 int command_nightly(const CommonOptions& common, const std::string& tier, std::string out_folder) {
   const std::vector<std::string> suites = suites_of_tier(tier);
   if (suites.empty()) {
-    return report_trouble({TroubleKind::kUsage, fmt::format("there is no tier '{}'; there are: smoke, full", tier)});
+    return report_trouble(
+        {TroubleKind::kUsage, fmt::format("there is no tier '{}'; there are: smoke, full", tier)});
   }
   const auto cases = select_cases({.tokens = {}, .suites = suites, .match = {}});
   if (!cases.ok()) return report_trouble(cases.trouble());
   if (out_folder.empty()) {
-    out_folder = fmt::format("attest-out/nightly-{}-{:%Y%m%d-%H%M%S}", tier, fmt::localtime(std::time(nullptr)));
+    out_folder = fmt::format("attest-out/nightly-{}-{:%Y%m%d-%H%M%S}", tier,
+                             fmt::localtime(std::time(nullptr)));
   }
   std::error_code error;
   std::filesystem::create_directories(out_folder, error);
   const std::string path = out_folder + "/results.jsonl";
   const FileHandle file(error ? nullptr : std::fopen(path.c_str(), "w"));
   if (file == nullptr) {
-    return report_trouble({TroubleKind::kInfra, fmt::format("{}: {}", path, error ? error.message() : std::strerror(errno))});
+    return report_trouble(
+        {TroubleKind::kInfra,
+         fmt::format("{}: {}", path, error ? error.message() : std::strerror(errno))});
   }
   std::vector<std::unique_ptr<Reporter>> reporters;
   reporters.push_back(stdout_reporter(common));

@@ -1,5 +1,5 @@
-// The commands of `attest`. Each returns the program's exit code (design: 0 passed, 1 failed, 2 usage, 3 incomplete, 4
-// infrastructure, 5 proves too little).
+// The commands of `attest`. Each returns the program's exit code (design: 0 passed, 1 failed, 2
+// usage, 3 incomplete, 4 infrastructure, 5 proves too little).
 #pragma once
 #include <string>
 #include <vector>

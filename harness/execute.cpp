@@ -36,7 +36,8 @@ std::vector<Extent> used_extents(const Inputs& inputs, std::size_t page_bytes) {
   return extents;
 }
 
-// What of the pool is compared afterwards: all of it, or of a huge one the used pages and both ends.
+// What of the pool is compared afterwards: all of it, or of a huge one the used pages and both
+// ends.
 std::vector<Extent> compared_extents(const Inputs& inputs, std::size_t page_bytes) {
   const std::size_t size = inputs.kv.size();
   if (size <= PoisonedMemory::kLazyBytes) return {{0, size}};
@@ -151,14 +152,16 @@ void prepare(Bench& bench, const Inputs& inputs, const Sizes& sizes, MlaTensors&
   bench.allocate(t.partial_lse, "partial_lse", sizes.partial_lse_bytes);
 }
 
-void find_changed_inputs(Bench& bench, const Inputs& inputs, const Sizes& sizes, const MlaTensors& t,
-                         std::vector<std::string>& damage) {
+void find_changed_inputs(Bench& bench, const Inputs& inputs, const Sizes& sizes,
+                         const MlaTensors& t, std::vector<std::string>& damage) {
   const auto compare = [&](const Buffer& buffer, const char* label, Extent extent,
                            std::span<const std::byte> expected) {
-    if (auto text = bench.change(buffer, label, extent, expected); !text.empty()) damage.push_back(text);
+    if (auto text = bench.change(buffer, label, extent, expected); !text.empty())
+      damage.push_back(text);
     return !damage.empty();
   };
-  const auto whole = [&](const Buffer& buffer, const char* label, std::span<const std::byte> expected) {
+  const auto whole = [&](const Buffer& buffer, const char* label,
+                         std::span<const std::byte> expected) {
     compare(buffer, label, {0, expected.size()}, expected);
   };
   whole(t.q, "q", inputs.q.bytes());
@@ -182,8 +185,9 @@ std::vector<std::uint16_t> without_pads(const Problem& p, const std::vector<std:
     const auto pad_end = begin + p.o_stride_h();
     const auto written = std::find_if(begin + kDV, pad_end, [](auto x) { return x != kPoison16; });
     if (written != pad_end && damage.empty()) {
-      damage.push_back(fmt::format("wrote into the pad of o behind query token {}, head {}, at column {}",
-                                   row / p.h_q, row % p.h_q, written - begin));
+      damage.push_back(
+          fmt::format("wrote into the pad of o behind query token {}, head {}, at column {}",
+                      row / p.h_q, row % p.h_q, written - begin));
     }
   }
   return o;
@@ -226,7 +230,8 @@ Result<Output> execute(const Kernel& kernel, Device& device, const std::string& 
   const auto begin = std::chrono::steady_clock::now();
   bench.take(kernel.launch(device, *module, c.problem, tensors));
   bench.take(device.synchronize());
-  const std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
+  const std::chrono::duration<double, std::milli> elapsed =
+      std::chrono::steady_clock::now() - begin;
   if (bench.failed()) return bench.trouble();
 
   Output output = collect(bench, kernel, c.problem, inputs, sizes, tensors);

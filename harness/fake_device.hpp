@@ -1,5 +1,6 @@
-// For tests of the harness: a device whose memory is the host's, and a kernel that is plain C++ run at launch, with
-// defects to choose from. It shows that verify() passes what is right and rejects what is wrong without any code object.
+// For tests of the harness: a device whose memory is the host's, and a kernel that is plain C++ run
+// at launch, with defects to choose from. It shows that verify() passes what is right and rejects
+// what is wrong without any code object.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -21,9 +22,11 @@ class FakeDevice : public Device {
   Result<Module> load_module(const std::string&) override { return Module{0}; }
   Result<Function> function(Module, const std::string&) override { return Function{0}; }
 
-  Result<Buffer> allocate(const std::string& label, std::size_t bytes, std::uint16_t fill) override {
+  Result<Buffer> allocate(const std::string& label, std::size_t bytes,
+                          std::uint16_t fill) override {
     if (label == refuse_to_allocate) return Trouble{TroubleKind::kInfra, "no memory for " + label};
-    auto storage = std::make_unique<std::vector<std::uint16_t>>((bytes + 2 * kGuard + 256) / 2, fill);
+    auto storage =
+        std::make_unique<std::vector<std::uint16_t>>((bytes + 2 * kGuard + 256) / 2, fill);
     const auto begin = reinterpret_cast<std::uint64_t>(storage->data());
     const Buffer buffer{(begin + kGuard + 255) / 256 * 256, bytes};
     storage_[buffer.address] = {std::move(storage), fill};
@@ -31,7 +34,8 @@ class FakeDevice : public Device {
   }
   void release(const Buffer& buffer) override { storage_.erase(buffer.address); }
   void release_all() override { storage_.clear(); }
-  Outcome write(const Buffer& buffer, std::size_t offset, std::span<const std::byte> from) override {
+  Outcome write(const Buffer& buffer, std::size_t offset,
+                std::span<const std::byte> from) override {
     std::memcpy(reinterpret_cast<char*>(buffer.address) + offset, from.data(), from.size());
     return Done{};
   }
@@ -67,7 +71,8 @@ class FakeDevice : public Device {
   Schedule schedule;
 
  private:
-  std::map<std::uint64_t, std::pair<std::unique_ptr<std::vector<std::uint16_t>>, std::uint16_t>> storage_;
+  std::map<std::uint64_t, std::pair<std::unique_ptr<std::vector<std::uint16_t>>, std::uint16_t>>
+      storage_;
 };
 
 enum class Defect {
@@ -120,7 +125,8 @@ class FakeKernel : public Kernel {
     return reinterpret_cast<T*>(buffer.address);
   }
 
-  // Pages as the table gives them. Past its end the defective kernel reads the last entry's neighbour page.
+  // Pages as the table gives them. Past its end the defective kernel reads the last entry's
+  // neighbour page.
   const std::uint16_t* kv_row(const Problem& p, const MlaTensors& t, int seq, int token) const {
     const int* const indptr = at<int>(t.kv_indptr);
     const int entry = indptr[seq] + token / p.page_size;
@@ -157,7 +163,8 @@ class FakeKernel : public Kernel {
     const auto* const q = at<std::uint16_t>(t.q) + token * p.q_stride_t() + head * p.q_stride_h();
     for (int split = 0; split < static_cast<int>(live.size()); ++split) {
       Softmax softmax;
-      const int end = split + 1 == static_cast<int>(live.size()) ? visible : std::min(visible, live[split].end);
+      const int end =
+          split + 1 == static_cast<int>(live.size()) ? visible : std::min(visible, live[split].end);
       for (int j = live[split].begin; j < end; ++j) {
         const std::uint16_t* const k = kv_row(p, t, seq, j);
         double x = 0;
@@ -169,7 +176,8 @@ class FakeKernel : public Kernel {
     }
   }
 
-  void write_partial(const Problem&, const MlaTensors& t, std::int64_t at_row, const Softmax& s) const {
+  void write_partial(const Problem&, const MlaTensors& t, std::int64_t at_row,
+                     const Softmax& s) const {
     at<float>(t.partial_lse)[at_row] = static_cast<float>(s.lse());
     for (int d = 0; d < kDV; ++d) {
       at<float>(t.partial_o)[at_row * kDV + d] = static_cast<float>(s.o[d] / s.sum);
@@ -178,7 +186,8 @@ class FakeKernel : public Kernel {
 
   void merge(const Problem& p, const MlaTensors& t, int seq, int token, int head) const {
     const int splits = num_splits(p);
-    const int live = static_cast<int>(live_splits(contract_.split_rule, p.s_kv[seq], splits).size());
+    const int live =
+        static_cast<int>(live_splits(contract_.split_rule, p.s_kv[seq], splits).size());
     Softmax total;
     const int first = defect_ == Defect::kMergeStartsAtSecondSplit && live > 1 ? 1 : 0;
     for (int split = first; split < live; ++split) {
@@ -197,8 +206,10 @@ class FakeKernel : public Kernel {
     write_final(p, t, token, head, total);
   }
 
-  void write_final(const Problem& p, const MlaTensors& t, int token, int head, const Softmax& s) const {
-    if (defect_ == Defect::kLeavesARowUnwritten && token == p.total_q() - 1 && head == p.h_q - 1) return;
+  void write_final(const Problem& p, const MlaTensors& t, int token, int head,
+                   const Softmax& s) const {
+    if (defect_ == Defect::kLeavesARowUnwritten && token == p.total_q() - 1 && head == p.h_q - 1)
+      return;
     auto* const o = at<std::uint16_t>(t.o) + token * p.o_stride_t() + head * p.o_stride_h();
     for (int d = 0; d < kDV; ++d) {
       const double value = s.sum == 0 || defect_ == Defect::kWritesZeros ? 0 : s.o[d] / s.sum;

@@ -25,7 +25,8 @@ std::vector<Content> contents_of(const Problem& p) {
   std::vector<Content> contents;
   for (std::int64_t page = 0; page < shared; ++page) contents.push_back({kPrefixOwner, page});
   for (int seq = 0; seq < p.b(); ++seq) {
-    for (std::int64_t page = shared; page < p.pages_of(seq); ++page) contents.push_back({seq, page});
+    for (std::int64_t page = shared; page < p.pages_of(seq); ++page)
+      contents.push_back({seq, page});
   }
   return contents;
 }
@@ -41,7 +42,8 @@ std::vector<std::int32_t> place_pages(const Problem& p, std::size_t contents, Se
   std::iota(ids.begin(), ids.end(), static_cast<std::int32_t>(p.page_base));
   if (p.page_order == PageOrder::kShuffled) {  // Fisher-Yates
     const Stream stream = stream_of(seed, Tensor::kPages);
-    for (std::size_t i = ids.size() - 1; i > 0; --i) std::swap(ids[i], ids[stream.bits(i) % (i + 1)]);
+    for (std::size_t i = ids.size() - 1; i > 0; --i)
+      std::swap(ids[i], ids[stream.bits(i) % (i + 1)]);
   }
   if (p.page_order == PageOrder::kReversed) std::reverse(ids.begin(), ids.end());
   ids.resize(contents);
@@ -104,19 +106,22 @@ Result<Inputs> generate(const Case& c, const Walk& walk, int threads) {
   ATTEST_CHECK(why_invalid(p).empty());
   const Distribution* const distribution = find_distribution(c.distribution);
   if (distribution == nullptr) {
-    return Trouble{TroubleKind::kUsage, fmt::format("there is no distribution '{}'", c.distribution)};
+    return Trouble{TroubleKind::kUsage,
+                   fmt::format("there is no distribution '{}'", c.distribution)};
   }
   const std::vector<Content> contents = contents_of(p);
   const std::vector<std::int32_t> ids = place_pages(p, contents.size(), c.seed);
 
   Inputs inputs;
   fill_tables(p, ids, inputs);
-  inputs.num_pages = p.page_base + static_cast<std::int64_t>(contents.size()) + spare_pages(contents.size());
+  inputs.num_pages =
+      p.page_base + static_cast<std::int64_t>(contents.size()) + spare_pages(contents.size());
   auto q = PoisonedMemory::make(p.total_q() * p.q_stride_t() * sizeof(std::uint16_t), kPoison16);
   if (!q.ok()) return q.trouble();
   inputs.q = std::move(*q);
   const std::int64_t page_elements = std::int64_t{p.page_size} * kDQk;
-  auto kv = PoisonedMemory::make(inputs.num_pages * page_elements * sizeof(std::uint16_t), kPoison16);
+  auto kv =
+      PoisonedMemory::make(inputs.num_pages * page_elements * sizeof(std::uint16_t), kPoison16);
   if (!kv.ok()) return kv.trouble();
   inputs.kv = std::move(*kv);
 

@@ -1,5 +1,6 @@
-// generate: a case's stored inputs. All that a kernel has no business to read is hostile: unused pages, tails of pages
-// and pads hold NaN poison; entries of kv_indices that belong to nobody point far outside the pool.
+// generate: a case's stored inputs. All that a kernel has no business to read is hostile: unused
+// pages, tails of pages and pads hold NaN poison; entries of kv_indices that belong to nobody point
+// far outside the pool.
 #pragma once
 #include "fuzz/distributions/distribution.hpp"
 #include "harness/core/case.hpp"

@@ -27,7 +27,8 @@ Inputs made(const Problem& p, std::string_view distribution = "normal", int thre
 // The stored row of a token, by way of the page table.
 std::vector<std::uint16_t> kv_row(const Problem& p, const Inputs& in, int seq, int token) {
   const std::int64_t page = in.kv_indices[in.kv_indptr[seq] + token / p.page_size];
-  const auto* const row = in.kv.data<std::uint16_t>() + (page * p.page_size + token % p.page_size) * kDQk;
+  const auto* const row =
+      in.kv.data<std::uint16_t>() + (page * p.page_size + token % p.page_size) * kDQk;
   return {row, row + kDQk};
 }
 
@@ -42,7 +43,8 @@ TEST(Generate, TablesDescribeTheLengths) {
 }
 
 TEST(Generate, GivesEveryPageToOneOwnerInEachOrder) {
-  for (const PageOrder order : {PageOrder::kShuffled, PageOrder::kSequential, PageOrder::kReversed}) {
+  for (const PageOrder order :
+       {PageOrder::kShuffled, PageOrder::kSequential, PageOrder::kReversed}) {
     Problem p = kRagged;
     p.page_order = order;
     p.page_base = 5;
@@ -52,8 +54,10 @@ TEST(Generate, GivesEveryPageToOneOwnerInEachOrder) {
     EXPECT_GE(*pages.begin(), 5);
     EXPECT_LT(*pages.rbegin(), in.num_pages);
     EXPECT_EQ(in.used_pages, std::vector<std::int32_t>(pages.begin(), pages.end()));
-    EXPECT_EQ(std::is_sorted(in.kv_indices.begin(), in.kv_indices.end()), order == PageOrder::kSequential);
-    EXPECT_EQ(std::is_sorted(in.kv_indices.rbegin(), in.kv_indices.rend()), order == PageOrder::kReversed);
+    EXPECT_EQ(std::is_sorted(in.kv_indices.begin(), in.kv_indices.end()),
+              order == PageOrder::kSequential);
+    EXPECT_EQ(std::is_sorted(in.kv_indices.rbegin(), in.kv_indices.rend()),
+              order == PageOrder::kReversed);
     EXPECT_EQ(in.kv.size(), in.num_pages * 16u * kDQk * 2);
   }
 }
@@ -87,7 +91,8 @@ TEST(Generate, PoisonsPadsOfQ) {
 }
 
 TEST(Generate, SharesThePagesOfACommonPrefix) {
-  const Problem p{.h_q = 1, .s_kv = {100, 64, 200}, .s_q = {1, 1, 1}, .page_size = 16, .shared_prefix = 48};
+  const Problem p{
+      .h_q = 1, .s_kv = {100, 64, 200}, .s_q = {1, 1, 1}, .page_size = 16, .shared_prefix = 48};
   for (const Distribution* distribution : all_distributions()) {
     const Inputs in = made(p, distribution->name());
     for (int page = 0; page < 3; ++page) {

@@ -15,8 +15,7 @@ namespace {
 struct Tensors {
   Tensors(const Subject& s)
       : partial_lse("partial_lse", Stored::kFp32, s.problem.rows()),
-        partial_o("partial_o",
-                  s.contract.arithmetic.bf16_partials ? Stored::kBf16 : Stored::kFp32,
+        partial_o("partial_o", s.contract.arithmetic.bf16_partials ? Stored::kBf16 : Stored::kFp32,
                   s.problem.rows()),
         lse("lse", Stored::kFp32, s.problem.rows()),
         o("o", Stored::kBf16, s.problem.rows()) {}
@@ -24,7 +23,8 @@ struct Tensors {
   TensorJudge partial_lse, partial_o, lse, o;
 };
 
-void check_shapes(const Subject& s, const Output& output, const Expected& expected, const Bound& bound) {
+void check_shapes(const Subject& s, const Output& output, const Expected& expected,
+                  const Bound& bound) {
   const std::size_t rows = s.problem.rows();
   const std::size_t partials = s.num_splits > 1 ? rows * s.num_splits : 0;
   for (const std::size_t size : {output.lse.size(), expected.lse.size(), bound.lse.size()}) {
@@ -100,10 +100,12 @@ void judge_rows(const Subject& s, const Output& output, const Expected& expected
   const Problem& p = s.problem;
   std::int64_t token = 0;
   for (int seq = 0; seq < p.b(); ++seq) {
-    const std::vector<TokenRange> live = live_splits(s.contract.split_rule, p.s_kv[seq], s.num_splits);
+    const std::vector<TokenRange> live =
+        live_splits(s.contract.split_rule, p.s_kv[seq], s.num_splits);
     for (int i = 0; i < p.s_q[seq]; ++i, ++token) {
       for (int head = 0; head < p.h_q; ++head) {
-        const Place place{.sequence = seq, .query_token = i, .head = head, .row = token * p.h_q + head};
+        const Place place{
+            .sequence = seq, .query_token = i, .head = head, .row = token * p.h_q + head};
         judge_final_row(s, place, output, expected, bound, tensors);
         if (s.num_splits > 1) {
           judge_partials_of_row(s, place, token, live, output, expected, bound, tensors);
@@ -115,15 +117,20 @@ void judge_rows(const Subject& s, const Output& output, const Expected& expected
 
 std::string_view kind_of(Fault fault) {
   switch (fault) {
-    case Fault::kUnwritten: return "unwritten";
-    case Fault::kNonFinite: return "nonfinite";
-    case Fault::kOverwritten: return "overwritten";
-    default: return "wrong";
+    case Fault::kUnwritten:
+      return "unwritten";
+    case Fault::kNonFinite:
+      return "nonfinite";
+    case Fault::kOverwritten:
+      return "overwritten";
+    default:
+      return "wrong";
   }
 }
 
 std::string place_text(const Worst& at) {
-  std::string text = fmt::format("sequence {}, query token {}, head {}", at.sequence, at.query_token, at.head);
+  std::string text =
+      fmt::format("sequence {}, query token {}, head {}", at.sequence, at.query_token, at.head);
   if (at.split >= 0) text += fmt::format(", split {}", at.split);
   if (at.column >= 0) text += fmt::format(", column {}", at.column);
   return text;
@@ -132,15 +139,18 @@ std::string place_text(const Worst& at) {
 std::string values_text(Fault fault, const Worst& at, Stored stored) {
   const int digits = stored == Stored::kBf16 ? 4 : 8;
   if (fault == Fault::kUnwritten) {
-    return fmt::format("still holds the poison 0x{:0{}x}, expected {:.9g}", at.actual_bits, digits, at.expected);
+    return fmt::format("still holds the poison 0x{:0{}x}, expected {:.9g}", at.actual_bits, digits,
+                       at.expected);
   }
   if (fault == Fault::kOverwritten) {
-    return fmt::format("holds {:.9g} (0x{:0{}x}) where the contract says nothing is written", at.actual,
-                       at.actual_bits, digits);
+    return fmt::format("holds {:.9g} (0x{:0{}x}) where the contract says nothing is written",
+                       at.actual, at.actual_bits, digits);
   }
-  return fmt::format("actual {:.9g} (0x{:0{}x}), expected {:.9g} (0x{:0{}x}), error {:.3g}, bound {:.3g}, ratio {:.3g}",
-                     at.actual, at.actual_bits, digits, at.expected, at.expected_bits, digits,
-                     at.error, at.bound, at.ratio);
+  return fmt::format(
+      "actual {:.9g} (0x{:0{}x}), expected {:.9g} (0x{:0{}x}), error {:.3g}, bound {:.3g}, ratio "
+      "{:.3g}",
+      at.actual, at.actual_bits, digits, at.expected, at.expected_bits, digits, at.error, at.bound,
+      at.ratio);
 }
 
 // The first tensor with missing values, else the first with wrong ones.
@@ -154,22 +164,23 @@ const TensorJudge* tensor_to_blame(const Tensors& tensors) {
   return nullptr;
 }
 
-void fail(const Subject& s, const Tensors& tensors, const TensorJudge& blamed, const Explain& explain,
-          Verdict& verdict) {
+void fail(const Subject& s, const Tensors& tensors, const TensorJudge& blamed,
+          const Explain& explain, Verdict& verdict) {
   Finding finding = blamed.finding();
   const bool partials_wrong = tensors.partial_lse.wrong() + tensors.partial_o.wrong() > 0;
   const std::string_view stage = s.num_splits == 1 || partials_wrong ? "stage1" : "stage2";
   if (explain && finding.fault == Fault::kWrong) finding.at.terms = explain(finding.at);
 
   verdict.status = Status::kFailed;
-  verdict.bucket = fmt::format("{}.{}.{}.{}", stage, kind_of(finding.fault), blamed.pattern(), s.kernel);
+  verdict.bucket =
+      fmt::format("{}.{}.{}.{}", stage, kind_of(finding.fault), blamed.pattern(), s.kernel);
   verdict.reason = fmt::format("{}: {} {} at {}: {}; {} of {} elements of {}, pattern {}", s.kernel,
                                blamed.name(), kind_of(finding.fault), place_text(finding.at),
                                values_text(finding.fault, finding.at, blamed.stored()),
                                blamed.wrong(), blamed.checked(), blamed.name(), blamed.pattern());
   if (!finding.at.terms.empty()) {
-    verdict.reason += fmt::format("; largest term of the bound: {} ({:.3g})", finding.at.terms[0].name,
-                                  finding.at.terms[0].value);
+    verdict.reason += fmt::format("; largest term of the bound: {} ({:.3g})",
+                                  finding.at.terms[0].name, finding.at.terms[0].value);
   }
   // What the reason names is what the report shows of that tensor.
   for (Worst& worst : verdict.worst) {
@@ -200,8 +211,9 @@ std::string why_vacuous(const Tensors& tensors) {
 
 void explain_worst(const Explain& explain, Verdict& verdict) {
   if (!explain || verdict.worst.empty()) return;
-  Worst& worst = *std::max_element(verdict.worst.begin(), verdict.worst.end(),
-                                   [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
+  Worst& worst =
+      *std::max_element(verdict.worst.begin(), verdict.worst.end(),
+                        [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
   if (std::isfinite(worst.expected) && worst.bound > 0) worst.terms = explain(worst);
 }
 

@@ -1,5 +1,6 @@
-// judge: compares what a kernel left with what the formula gives. Every element is judged, by containment between the
-// rounded ends of its bound; no share of elements may be wrong, and no global measure saves one.
+// judge: compares what a kernel left with what the formula gives. Every element is judged, by
+// containment between the rounded ends of its bound; no share of elements may be wrong, and no
+// global measure saves one.
 #pragma once
 #include <functional>
 #include <string_view>

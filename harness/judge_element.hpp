@@ -29,8 +29,8 @@ inline bool is_poison(Stored stored, std::uint32_t bits) {
   return bits == (stored == Stored::kBf16 ? kPoison16 : kPoison32);
 }
 
-// RN(expected - bound) <= actual <= RN(expected + bound) for bf16: exact, as rounding is monotone. For fp32 the last
-// rounding is part of the bound. Written so that a NaN anywhere is a failure.
+// RN(expected - bound) <= actual <= RN(expected + bound) for bf16: exact, as rounding is monotone.
+// For fp32 the last rounding is part of the bound. Written so that a NaN anywhere is a failure.
 inline bool is_within(Stored stored, double actual, double expected, double bound) {
   if (std::isnan(expected) || !(bound >= 0)) return false;
   if (std::abs(actual - expected) <= bound) return true;  // rounding cannot take that away
@@ -47,8 +47,9 @@ inline Fault fault_of(Stored stored, std::uint32_t bits, double expected, double
   return is_within(stored, actual, expected, bound) ? Fault::kNone : Fault::kWrong;
 }
 
-// |error| in units of what was allowed: bound and half an ulp for bf16, bound for fp32. Just beside a power of two, where
-// bf16's ulp changes, an element can fail with a ratio between 1/2 and 1: is_within() decides, the ratio reports.
+// |error| in units of what was allowed: bound and half an ulp for bf16, bound for fp32. Just beside
+// a power of two, where bf16's ulp changes, an element can fail with a ratio between 1/2 and 1:
+// is_within() decides, the ratio reports.
 inline double ratio_of(Stored stored, double actual, double expected, double bound) {
   const double error = std::abs(actual - expected);
   if (!(bound >= 0)) return std::numeric_limits<double>::infinity();

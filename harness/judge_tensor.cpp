@@ -13,7 +13,9 @@ void mark(std::vector<bool>& set, std::int64_t index) {
   set[index] = true;
 }
 
-std::int64_t count(const std::vector<bool>& set) { return std::count(set.begin(), set.end(), true); }
+std::int64_t count(const std::vector<bool>& set) {
+  return std::count(set.begin(), set.end(), true);
+}
 
 // From the first to the last member.
 std::int64_t span_of(const std::vector<bool>& set) {
@@ -66,7 +68,8 @@ void TensorJudge::note_fault(Fault fault, const Place& place, std::uint32_t bits
     }
     return;
   }
-  std::optional<Finding>& first = fault == Fault::kOverwritten ? first_overwritten_ : first_missing_;
+  std::optional<Finding>& first =
+      fault == Fault::kOverwritten ? first_overwritten_ : first_missing_;
   if (!first) first = {fault, describe(place, bits, expected, bound, infinity)};
 }
 

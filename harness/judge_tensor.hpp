@@ -52,14 +52,15 @@ class TensorJudge {
   bool rejects_zeros() const { return rejects_zeros_; }
   const Worst& worst() const { return worst_.at; }
   bool has_missing() const { return first_missing_.has_value(); }
-  // The fault to report: the first unwritten or non-finite element, else the worst wrong one, else the first written
-  // although nothing belongs there. Only when wrong() > 0.
+  // The fault to report: the first unwritten or non-finite element, else the worst wrong one, else
+  // the first written although nothing belongs there. Only when wrong() > 0.
   const Finding& finding() const;
   // Where the faults lie: element, columns, split, all, row, head, sequence or scattered.
   std::string_view pattern() const;
 
  private:
-  void note_fault(Fault fault, const Place& place, std::uint32_t bits, double expected, double bound);
+  void note_fault(Fault fault, const Place& place, std::uint32_t bits, double expected,
+                  double bound);
   Worst describe(const Place& place, std::uint32_t bits, double expected, double bound,
                  double ratio) const;
 

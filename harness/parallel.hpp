@@ -1,4 +1,5 @@
-// parallel_for: work(i) for each i in [0, count), spread over threads in blocks. work must not throw.
+// parallel_for: work(i) for each i in [0, count), spread over threads in blocks. work must not
+// throw.
 #pragma once
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,6 @@
-// The poison: what memory holds that nobody wrote. As bf16 and, twice, as fp32 it is a NaN with a payload that no
-// arithmetic makes (hardware's own NaNs are 0x7fc0.. and 0x7fff..); as a page id it is far outside every pool.
+// The poison: what memory holds that nobody wrote. As bf16 and, twice, as fp32 it is a NaN with a
+// payload that no arithmetic makes (hardware's own NaNs are 0x7fc0.. and 0x7fff..); as a page id it
+// is far outside every pool.
 #pragma once
 #include <cstdint>
 

@@ -36,7 +36,8 @@ void stop_on_interrupt() {
 }
 
 Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
-                std::span<const std::unique_ptr<Reporter>> reporters, const std::atomic<bool>& stop) {
+                std::span<const std::unique_ptr<Reporter>> reporters,
+                const std::atomic<bool>& stop) {
   Tally tally;
   const auto begin = Clock::now();
   for (const Case& c : cases) {

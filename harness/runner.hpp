@@ -12,8 +12,8 @@
 
 namespace attest {
 
-// Set by the first Ctrl-C: the case that runs is finished, no other is begun. A second one ends the program at once,
-// with the exit code of an incomplete run; what is finished is on disk.
+// Set by the first Ctrl-C: the case that runs is finished, no other is begun. A second one ends the
+// program at once, with the exit code of an incomplete run; what is finished is on disk.
 extern std::atomic<bool> stop_requested;
 void stop_on_interrupt();
 

@@ -13,7 +13,9 @@ class Notes : public Reporter {
  public:
   explicit Notes(std::atomic<bool>* stop = nullptr, int after = 0) : stop_(stop), after_(after) {}
   void run_begin(const RunHeader&) override {}
-  void case_begin(std::int64_t, const std::string& token) override { log.push_back("begin " + token); }
+  void case_begin(std::int64_t, const std::string& token) override {
+    log.push_back("begin " + token);
+  }
   void case_end(const CaseRecord& record) override {
     log.push_back("end " + std::string{to_string(record.verdict.status)});
     if (stop_ != nullptr && ++ended_ == after_) *stop_ = true;
@@ -28,7 +30,8 @@ class Notes : public Reporter {
 };
 
 std::vector<Case> three_cases() {
-  return *select_cases({{"v1:k=mla_decode:h=1", "v1:k=mla_decode:h=2", "v1:k=mla_decode:h=3"}, {}, {}});
+  return *select_cases(
+      {{"v1:k=mla_decode:h=1", "v1:k=mla_decode:h=2", "v1:k=mla_decode:h=3"}, {}, {}});
 }
 
 TEST(RunCases, ReportEachCaseBeforeAndAfterItRuns) {
@@ -41,7 +44,8 @@ TEST(RunCases, ReportEachCaseBeforeAndAfterItRuns) {
   EXPECT_EQ(tally.failed, 3);
   EXPECT_EQ(exit_code(tally), 1);
   EXPECT_EQ(static_cast<Notes&>(*reporters[0]).log,
-            (std::vector<std::string>{"begin v1:k=mla_decode:h=1", "end failed", "begin v1:k=mla_decode:h=2", "end failed",
+            (std::vector<std::string>{"begin v1:k=mla_decode:h=1", "end failed",
+                                      "begin v1:k=mla_decode:h=2", "end failed",
                                       "begin v1:k=mla_decode:h=3", "end failed", "failed 3"}));
 }
 

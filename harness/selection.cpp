@@ -20,7 +20,8 @@ std::string names(const List& list, Name name) {
 }
 
 bool matches(const std::string& token, const std::string& match) {
-  if (match.find_first_of("*?[") == std::string::npos) return token.find(match) != std::string::npos;
+  if (match.find_first_of("*?[") == std::string::npos)
+    return token.find(match) != std::string::npos;
   return fnmatch(match.c_str(), token.c_str(), 0) == 0;
 }
 
@@ -36,8 +37,9 @@ Result<Case> known_case(std::string_view token) {
                              names(all_kernels(), [](const Kernel* k) { return k->name(); })));
   }
   if (find_distribution(c->distribution) == nullptr) {
-    return usage(fmt::format("there is no distribution '{}'; there are: {}", c->distribution,
-                             names(all_distributions(), [](const Distribution* d) { return d->name(); })));
+    return usage(
+        fmt::format("there is no distribution '{}'; there are: {}", c->distribution,
+                    names(all_distributions(), [](const Distribution* d) { return d->name(); })));
   }
   return c;
 }

@@ -10,10 +10,12 @@ namespace attest {
 struct Selection {
   std::vector<std::string> tokens;
   std::vector<std::string> suites;
-  std::string match;  // glob over the whole token when it has *, ? or [; else a part of it; alone: over all suites
+  std::string match;  // glob over the whole token when it has *, ? or [; else a part of it; alone:
+                      // over all suites
 };
 
-// In the order given, each once. Trouble kUsage: a malformed token, an unknown suite, kernel or distribution.
+// In the order given, each once. Trouble kUsage: a malformed token, an unknown suite, kernel or
+// distribution.
 Result<std::vector<Case>> select_cases(const Selection& selection);
 
 // The case of a token whose kernel and distribution exist.

@@ -14,7 +14,8 @@
 namespace attest {
 namespace {
 
-// The kernel runs before the reference, so that nothing that the reference computes can lie in the kernel's memory.
+// The kernel runs before the reference, so that nothing that the reference computes can lie in the
+// kernel's memory.
 Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
                          const VerifyOptions& options) {
   const auto begin = [&](std::string_view stage) {
@@ -37,10 +38,12 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
 
   const auto explain = [&](const Worst& at) {
     const auto& s_q = c.problem.s_q;
-    const std::int64_t token = std::accumulate(s_q.begin(), s_q.begin() + at.sequence, at.query_token);
+    const std::int64_t token =
+        std::accumulate(s_q.begin(), s_q.begin() + at.sequence, at.query_token);
     const std::int64_t row = token * c.problem.h_q + at.head;
-    return at.column < 0 ? explain_lse(c.problem, *inputs, contract, walk.num_splits, row, at.split)
-                         : explain_o(c.problem, *inputs, contract, walk.num_splits, row, at.split, at.column);
+    return at.column < 0
+               ? explain_lse(c.problem, *inputs, contract, walk.num_splits, row, at.split)
+               : explain_o(c.problem, *inputs, contract, walk.num_splits, row, at.split, at.column);
   };
   begin("judge");
   const Subject subject{kernel.name(), c.problem, contract, walk.num_splits};
@@ -53,10 +56,16 @@ Verdict verdict_of(const Trouble& trouble, std::string_view kernel) {
   Verdict verdict;
   verdict.reason = fmt::format("{}: {}", kernel, trouble.text);
   switch (trouble.kind) {
-    case TroubleKind::kCrashed: verdict.status = Status::kCrashed; break;
-    case TroubleKind::kHung: verdict.status = Status::kHung; break;
+    case TroubleKind::kCrashed:
+      verdict.status = Status::kCrashed;
+      break;
+    case TroubleKind::kHung:
+      verdict.status = Status::kHung;
+      break;
     case TroubleKind::kUsage:
-    case TroubleKind::kInfra: verdict.status = Status::kInfra; break;
+    case TroubleKind::kInfra:
+      verdict.status = Status::kInfra;
+      break;
   }
   return verdict;
 }

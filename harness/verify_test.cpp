@@ -51,7 +51,8 @@ constexpr Edit kEdits[] = {
     {Defect::kDiagonalOffByOne, "v1:h=3:s=300:q=2:splits=3:dist=needles", "stage1.wrong."},
     {Defect::kDiagonalOffByOne, "v1:h=3:s=300:q=2:splits=3", "stage1.wrong."},
     {Defect::kReadsPastThePageTable, "v1:h=3:s=64:page=16:splits=1", "stage1.nonfinite."},
-    {Defect::kSkipsTheAccumulatorsRescale, "v1:h=3:s=100:splits=1:dist=monotone", "stage1.wrong.all."},
+    {Defect::kSkipsTheAccumulatorsRescale, "v1:h=3:s=100:splits=1:dist=monotone",
+     "stage1.wrong.all."},
     {Defect::kLeavesARowUnwritten, "v1:h=3:s=100,20:splits=2", "stage2.unwritten."},
     {Defect::kOtherHeadsLseInTheMerge, "v1:h=3:s=300:splits=3", "stage2.wrong.all."},
     {Defect::kWritesZeros, "v1:h=3:s=300:splits=3:dist=uniform_logits", "stage2.wrong.all."},
@@ -64,7 +65,8 @@ constexpr Edit kEdits[] = {
 TEST(Verify, RejectsEachDefectAndNamesItsKind) {
   for (const Edit& edit : kEdits) {
     const Verdict verdict = verified(edit.token, edit.defect);
-    EXPECT_EQ(verdict.status, Status::kFailed) << edit.token << " " << static_cast<int>(edit.defect);
+    EXPECT_EQ(verdict.status, Status::kFailed)
+        << edit.token << " " << static_cast<int>(edit.defect);
     EXPECT_TRUE(verdict.bucket.starts_with(edit.bucket))
         << verdict.bucket << " is not " << edit.bucket << ": " << verdict.reason;
     EXPECT_TRUE(verdict.reason.starts_with("fake_kernel: ")) << verdict.reason;
@@ -85,7 +87,8 @@ TEST(Verify, ExplainsTheWorstElementOfAPass) {
 
 TEST(Verify, PassesTheScheduleToTheDevice) {
   FakeDevice device;
-  const Verdict verdict = verify(FakeKernel(), device, *parse_token("v1:h=1:sched=77"), {"", 1, {}});
+  const Verdict verdict =
+      verify(FakeKernel(), device, *parse_token("v1:h=1:sched=77"), {"", 1, {}});
   EXPECT_EQ(verdict.status, Status::kPassed);
   EXPECT_EQ(device.schedule.seed, 77u);
 }
@@ -107,7 +110,8 @@ TEST(Verify, TurnsTroubleIntoItsStatus) {
 TEST(Verify, ReportsADeviceWithoutMemoryAsInfra) {
   FakeDevice device;
   device.refuse_to_allocate = "partial_o";
-  const Verdict verdict = verify(FakeKernel(), device, *parse_token("v1:h=1:splits=2"), {"", 1, {}});
+  const Verdict verdict =
+      verify(FakeKernel(), device, *parse_token("v1:h=1:splits=2"), {"", 1, {}});
   EXPECT_EQ(verdict.status, Status::kInfra);
   EXPECT_EQ(verdict.reason, "fake_kernel: no memory for partial_o");
 }

@@ -9,7 +9,8 @@ namespace attest {
 std::span<const ReportFormat> all_report_formats() {
   static constexpr std::array kAll = {
       ReportFormat{"console", "a line a case, failures with their reason", make_console_reporter},
-      ReportFormat{"jsonl", "JSON Lines: run_begin, case_begin, case_end, run_end", make_jsonl_reporter},
+      ReportFormat{"jsonl", "JSON Lines: run_begin, case_begin, case_end, run_end",
+                   make_jsonl_reporter},
   };
   return kAll;
 }
@@ -23,9 +24,9 @@ const ReportFormat* find_report_format(std::string_view name) {
 
 std::string tally_text(const Tally& t) {
   const std::pair<const char*, std::int64_t> counts[] = {
-      {"passed", t.passed},   {"suspect", t.suspect}, {"vacuous", t.vacuous}, {"failed", t.failed},
-      {"flaky", t.flaky},     {"crashed", t.crashed}, {"hung", t.hung},       {"skipped", t.skipped},
-      {"infra", t.infra},     {"xfail", t.xfail},     {"xpass", t.xpass}};
+      {"passed", t.passed}, {"suspect", t.suspect}, {"vacuous", t.vacuous}, {"failed", t.failed},
+      {"flaky", t.flaky},   {"crashed", t.crashed}, {"hung", t.hung},       {"skipped", t.skipped},
+      {"infra", t.infra},   {"xfail", t.xfail},     {"xpass", t.xpass}};
   std::string text;
   for (const auto& [name, count] : counts) {
     if (count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);

@@ -51,8 +51,9 @@ class Console : public Reporter {
 
  private:
   static std::string worst_text(const Verdict& verdict) {
-    const auto worst = std::max_element(verdict.worst.begin(), verdict.worst.end(),
-                                        [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
+    const auto worst =
+        std::max_element(verdict.worst.begin(), verdict.worst.end(),
+                         [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
     if (worst == verdict.worst.end()) return {};
     return fmt::format("ratio {:.3g} in {}  ", worst->ratio, worst->tensor);
   }
@@ -68,6 +69,8 @@ class Console : public Reporter {
 
 }  // namespace
 
-std::unique_ptr<Reporter> make_console_reporter(std::FILE* to) { return std::make_unique<Console>(to); }
+std::unique_ptr<Reporter> make_console_reporter(std::FILE* to) {
+  return std::make_unique<Console>(to);
+}
 
 }  // namespace attest

@@ -1,5 +1,5 @@
-// JSON Lines, one record a line, each on disk before the next step: after a crash the last case_begin without a case_end
-// names the case.
+// JSON Lines, one record a line, each on disk before the next step: after a crash the last
+// case_begin without a case_end names the case.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -23,7 +23,8 @@ Json number(double value) {
 
 Json to_json(const Worst& w) {
   Json terms = Json::array();
-  for (const BoundTerm& term : w.terms) terms.push_back({{"name", term.name}, {"value", number(term.value)}});
+  for (const BoundTerm& term : w.terms)
+    terms.push_back({{"name", term.name}, {"value", number(term.value)}});
   return {{"tensor", w.tensor},
           {"sequence", w.sequence},
           {"query_token", w.query_token},
@@ -41,9 +42,10 @@ Json to_json(const Worst& w) {
 }
 
 Json to_json(const Tally& t) {
-  return {{"passed", t.passed},   {"suspect", t.suspect}, {"vacuous", t.vacuous}, {"failed", t.failed},
-          {"flaky", t.flaky},     {"crashed", t.crashed}, {"hung", t.hung},       {"skipped", t.skipped},
-          {"infra", t.infra},     {"xfail", t.xfail},     {"xpass", t.xpass},     {"interrupted", t.interrupted}};
+  return {{"passed", t.passed}, {"suspect", t.suspect}, {"vacuous", t.vacuous},
+          {"failed", t.failed}, {"flaky", t.flaky},     {"crashed", t.crashed},
+          {"hung", t.hung},     {"skipped", t.skipped}, {"infra", t.infra},
+          {"xfail", t.xfail},   {"xpass", t.xpass},     {"interrupted", t.interrupted}};
 }
 
 class JsonLines : public Reporter {
@@ -98,6 +100,8 @@ class JsonLines : public Reporter {
 
 }  // namespace
 
-std::unique_ptr<Reporter> make_jsonl_reporter(std::FILE* to) { return std::make_unique<JsonLines>(to); }
+std::unique_ptr<Reporter> make_jsonl_reporter(std::FILE* to) {
+  return std::make_unique<JsonLines>(to);
+}
 
 }  // namespace attest

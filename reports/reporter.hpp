@@ -28,7 +28,8 @@ class Reporter {
  public:
   virtual ~Reporter() = default;
   virtual void run_begin(const RunHeader& header) = 0;
-  virtual void case_begin(std::int64_t index, const std::string& token) = 0;  // before anything of it runs
+  virtual void case_begin(std::int64_t index,
+                          const std::string& token) = 0;  // before anything of it runs
   virtual void case_end(const CaseRecord& record) = 0;
   virtual void run_end(const Tally& tally, double seconds) = 0;
   // Empty unless the report could not be written in full; then why.

@@ -65,7 +65,8 @@ TEST(JsonLines, AreParsableAndTellTheWholeStoryInOrder) {
   std::vector<nlohmann::json> records;
   for (std::string line; std::getline(lines, line);) records.push_back(nlohmann::json::parse(line));
   ASSERT_EQ(records.size(), 6u);
-  const char* kinds[] = {"run_begin", "case_begin", "case_end", "case_begin", "case_end", "run_end"};
+  const char* kinds[] = {"run_begin",  "case_begin", "case_end",
+                         "case_begin", "case_end",   "run_end"};
   for (int i = 0; i < 6; ++i) EXPECT_EQ(records[i]["record"], kinds[i]);
   EXPECT_EQ(records[4]["status"], "failed");
   EXPECT_EQ(records[4]["token"], records[3]["token"]);
@@ -98,10 +99,11 @@ TEST(Console, PrintsALineACaseAndTheCommandToSeeAFailureAgain) {
   File file;
   report(*make_console_reporter(file.get()));
   const std::string text = file.text();
-  for (const char* part : {"passed   v1:k=mla_decode  3 ms\n", "failed   v1:k=mla_decode:h=1  ratio inf in o  12 ms\n",
-                           "bucket stage2.wrong.row.mla_decode\n",
-                           "see it again: ./attest repro 'v1:k=mla_decode:h=1'\n",
-                           "2 of 2 cases: passed 1, failed 1; 513 elements judged in 1.5 s\n"}) {
+  for (const char* part :
+       {"passed   v1:k=mla_decode  3 ms\n", "failed   v1:k=mla_decode:h=1  ratio inf in o  12 ms\n",
+        "bucket stage2.wrong.row.mla_decode\n",
+        "see it again: ./attest repro 'v1:k=mla_decode:h=1'\n",
+        "2 of 2 cases: passed 1, failed 1; 513 elements judged in 1.5 s\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
@@ -110,7 +112,8 @@ TEST(ReportFormats, EachFileIsInTheCatalogue) {
   std::set<std::string> files, listed;
   for (const auto& entry : std::filesystem::directory_iterator(ATTEST_SOURCE_DIR "/reports")) {
     const std::string stem = entry.path().stem().string();
-    if (entry.path().extension() == ".cpp" && stem != "catalog" && stem != "reports_test") files.insert(stem);
+    if (entry.path().extension() == ".cpp" && stem != "catalog" && stem != "reports_test")
+      files.insert(stem);
   }
   for (const ReportFormat& format : all_report_formats()) listed.insert(std::string{format.name});
   EXPECT_EQ(files, listed);

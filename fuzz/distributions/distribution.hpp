@@ -1,6 +1,6 @@
-// Distribution: what the numbers of a case look like. A value depends on the seed and on what it is the value of, never
-// on where it is stored: a token of a shared prefix has one content whichever sequence's page table leads to it.
-// To add one: a file here, a line in catalog.cpp.
+// Distribution: what the numbers of a case look like. A value depends on the seed and on what it is
+// the value of, never on where it is stored: a token of a shared prefix has one content whichever
+// sequence's page table leads to it. To add one: a file here, a line in catalog.cpp.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -57,7 +57,8 @@ TEST(Distributions, AllValuesAreFinite) {
     for (const Distribution* distribution : all_distributions()) {
       const auto sampler = distribution->prepare(p, {}, Seed{1});
       for (int token = 0; token < 200; ++token) {
-        for (std::uint16_t x : kv_row(*sampler, 0, token)) ASSERT_TRUE(std::isfinite(decode_bf16(x)));
+        for (std::uint16_t x : kv_row(*sampler, 0, token))
+          ASSERT_TRUE(std::isfinite(decode_bf16(x)));
       }
       for (std::uint16_t x : q_row(*sampler, 0, 1, 2)) ASSERT_TRUE(std::isfinite(decode_bf16(x)));
     }
@@ -96,7 +97,8 @@ TEST(UniformLogits, GivesEveryTokenTheSameLogit) {
   }
 }
 
-// Which tokens stand out for a row. Half of a needle's 12 nats is nine standard deviations of the background.
+// Which tokens stand out for a row. Half of a needle's 12 nats is nine standard deviations of the
+// background.
 std::set<int> needles_of(const Problem& p, const Sampler& sampler, int seq, int query, int head) {
   std::set<int> tokens;
   const Row q = q_row(sampler, seq, query, head);
@@ -172,7 +174,8 @@ TEST(Monotone, LogitsRiseToThirtyNatsAndVStaysInOneToTwo) {
       ASSERT_LT(decode_bf16(k[column]), 2);
     }
   }
-  EXPECT_NEAR(last, 30, 0.01);  // Source: two bf16 dims leave 2^-17 of 30 nats, sm_scale's rounding 2^-24
+  EXPECT_NEAR(last, 30,
+              0.01);  // Source: two bf16 dims leave 2^-17 of 30 nats, sm_scale's rounding 2^-24
 }
 
 }  // namespace

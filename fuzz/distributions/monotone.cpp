@@ -1,5 +1,6 @@
-// Monotone: logits rise from 0 to 30 nats along the sequence, so that every tile raises the running max and every tile
-// must rescale what was accumulated. V in [1, 2) keeps the loss from averaging out.
+// Monotone: logits rise from 0 to 30 nats along the sequence, so that every tile raises the running
+// max and every tile must rescale what was accumulated. V in [1, 2) keeps the loss from averaging
+// out.
 #include <algorithm>
 #include <cmath>
 

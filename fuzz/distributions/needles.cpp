@@ -1,8 +1,9 @@
-// Needles: tokens at the seams of the kernel's walk carry e^12 times the weight of the others, so that a seam that is
-// dropped, repeated or read from a wrong place moves o, lse and the partials visibly, at any context length.
-// Logits are made in the 64 RoPE dims alone (the latent part of q is 0), so that V stays free.
-// Row (query token i, head h) looks along one RoPE dim, its class. A needle at a tile or page edge shows in one class, so
-// that a row sees few enough of them for each to matter; ends of the sequence and of splits show in all.
+// Needles: tokens at the seams of the kernel's walk carry e^12 times the weight of the others, so
+// that a seam that is dropped, repeated or read from a wrong place moves o, lse and the partials
+// visibly, at any context length. Logits are made in the 64 RoPE dims alone (the latent part of q
+// is 0), so that V stays free. Row (query token i, head h) looks along one RoPE dim, its class. A
+// needle at a tile or page edge shows in one class, so that a row sees few enough of them for each
+// to matter; ends of the sequence and of splits show in all.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -14,10 +15,11 @@
 namespace attest {
 namespace {
 
-constexpr float kQAlong = 16;      // q along its class
+constexpr float kQAlong = 16;  // q along its class
 constexpr double kNeedleNats = 12;
-constexpr float kBackground = 1.0f / 18;  // of a needle's k: logits of the rest spread by 12 / 18 nats
-constexpr double kLargestK = 0x1p60;      // where sm_scale is tiny
+constexpr float kBackground =
+    1.0f / 18;                        // of a needle's k: logits of the rest spread by 12 / 18 nats
+constexpr double kLargestK = 0x1p60;  // where sm_scale is tiny
 
 enum Mark : std::uint8_t { kNone, kOneClass, kEveryClass };
 
@@ -71,7 +73,8 @@ class NeedlesSampler : public Sampler {
   void mark_sequence(const Walk& walk, int seq) {
     const int s_kv = problem_.s_kv[seq];
     mark(seq, 0, kEveryClass);
-    for (int i = 0; i < problem_.s_q[seq]; ++i) mark(seq, problem_.visible(seq, i) - 1, kEveryClass);
+    for (int i = 0; i < problem_.s_q[seq]; ++i)
+      mark(seq, problem_.visible(seq, i) - 1, kEveryClass);
     for (const TokenRange& split : live_splits(walk.split_rule, s_kv, walk.num_splits)) {
       mark(seq, split.begin, kEveryClass);
       mark(seq, split.end - 1, kEveryClass);
@@ -100,7 +103,8 @@ class Needles : public Distribution {
  public:
   std::string_view name() const override { return "needles"; }
   std::string_view purpose() const override {
-    return "+12 nats at the first and last token and at tile, page and split edges; sees a seam dropped or misread";
+    return "+12 nats at the first and last token and at tile, page and split edges; sees a seam "
+           "dropped or misread";
   }
   std::unique_ptr<const Sampler> prepare(const Problem& problem, const Walk& walk,
                                          Seed seed) const override {

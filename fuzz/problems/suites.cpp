@@ -90,9 +90,11 @@ constexpr std::string_view kPrefixBoundary[] = {
 };
 
 constexpr Suite kSuites[] = {
-    {"smoke", "small cases of every axis: heads, query tokens, pages, splits, layouts, schedules", kSmoke},
+    {"smoke", "small cases of every axis: heads, query tokens, pages, splits, layouts, schedules",
+     kSmoke},
     {"ragged", "one batch from 1 to 327600 tokens, in full size", kRagged},
-    {"prefix_boundary", "around the end of a shared prefix of 308736 tokens, in full size", kPrefixBoundary},
+    {"prefix_boundary", "around the end of a shared prefix of 308736 tokens, in full size",
+     kPrefixBoundary},
 };
 
 }  // namespace

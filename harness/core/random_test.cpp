@@ -40,7 +40,8 @@ TEST(Random, NormalHasTheMomentsOfAStandardNormal) {
     if (i > 0) lag += z * decode(values[i - 1]);
   }
   const double n = static_cast<double>(values.size());
-  // Source: six standard errors of each moment of n independent normals: sqrt(1/n), sqrt(2/n), sqrt(96/n), sqrt(1/n).
+  // Source: six standard errors of each moment of n independent normals: sqrt(1/n), sqrt(2/n),
+  // sqrt(96/n), sqrt(1/n).
   EXPECT_NEAR(sum / n, 0, 6 * std::sqrt(1 / n));
   EXPECT_NEAR(square / n, 1, 6 * std::sqrt(2 / n));
   EXPECT_NEAR(fourth / n, 3, 6 * std::sqrt(96 / n));

@@ -1,5 +1,6 @@
-// The token: the name of a case, and all that is needed to rebuild it. One table of keys does printing and parsing, so
-// that the two cannot drift apart. Characters are [A-Za-z0-9_.,:=+-], which no shell touches.
+// The token: the name of a case, and all that is needed to rebuild it. One table of keys does
+// printing and parsing, so that the two cannot drift apart. Characters are [A-Za-z0-9_.,:=+-],
+// which no shell touches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -110,8 +111,8 @@ constexpr Key choice_key(std::string_view name, std::string_view allows) {
           [](std::string_view text, Case& c) -> std::string {
             const auto found = std::find(kNames.begin(), kNames.end(), text);
             if (found == kNames.end()) return fmt::format("'{}' is none of these", text);
-            c.problem.*Member =
-                static_cast<std::remove_reference_t<decltype(c.problem.*Member)>>(found - kNames.begin());
+            c.problem.*Member = static_cast<std::remove_reference_t<decltype(c.problem.*Member)>>(
+                found - kNames.begin());
             return {};
           }};
 }
@@ -129,14 +130,15 @@ std::string parse_name(std::string_view text, std::string& name) {
 
 template <auto Member>
 constexpr Key seed_key(std::string_view name, std::string_view allows) {
-  return {name, allows,
-          [](const Case& c) { return Member(c) == 0 ? std::string{} : fmt::format("{}", Member(c)); },
-          [](std::string_view text, Case& c) -> std::string {
-            std::uint64_t value = 0;
-            if (!parse_number(text, value)) return fmt::format("'{}' is no such number", text);
-            const_cast<std::uint64_t&>(Member(c)) = value;
-            return {};
-          }};
+  return {
+      name, allows,
+      [](const Case& c) { return Member(c) == 0 ? std::string{} : fmt::format("{}", Member(c)); },
+      [](std::string_view text, Case& c) -> std::string {
+        std::uint64_t value = 0;
+        if (!parse_number(text, value)) return fmt::format("'{}' is no such number", text);
+        const_cast<std::uint64_t&>(Member(c)) = value;
+        return {};
+      }};
 }
 
 const std::uint64_t& data_seed(const Case& c) { return c.seed.value; }
@@ -162,9 +164,11 @@ const Key kKeys[] = {
     number_key<&Problem::sm_scale>("scale", "the softmax scale, a finite number"),
     choice_key<&Problem::page_order, kPageOrders>("order", "shuffled, sequential or reversed"),
     choice_key<&Problem::grid_order, kGridOrders>("grid", "auto, split_minor or split_major"),
-    number_key<&Problem::shared_prefix>("prefix", "tokens that all sequences share, a multiple of page"),
+    number_key<&Problem::shared_prefix>("prefix",
+                                        "tokens that all sequences share, a multiple of page"),
     number_key<&Problem::page_base>("base", "pages in front of the first used one"),
-    number_key<&Problem::kv_indptr_start>("start", "entries of kv_indices before the first used one"),
+    number_key<&Problem::kv_indptr_start>("start",
+                                          "entries of kv_indices before the first used one"),
     number_key<&Problem::q_pad>("qpad", "elements between two heads of q, a multiple of 8"),
     number_key<&Problem::o_pad>("opad", "elements between two heads of o, a multiple of 8"),
     {"dist", "the name of a distribution, see `attest list`",
@@ -241,7 +245,8 @@ std::string to_token(const Case& c) {
 Result<Case> parse_token(std::string_view token) {
   std::vector<std::string_view> fields = split(token, ':'), seen;
   if (fields[0] != kVersion) {
-    return usage(fmt::format("'{}' does not start with the version '{}:'", token.substr(0, 40), kVersion));
+    return usage(
+        fmt::format("'{}' does not start with the version '{}:'", token.substr(0, 40), kVersion));
   }
   Case c;
   for (std::size_t i = 1; i < fields.size(); ++i) {

@@ -44,8 +44,10 @@ Problem any_problem() {
   p.page_size = *rc::gen::element(1, 16, 64);
   p.num_splits = *often(0, rc::gen::inRange(1, kMaxSplits + 1));
   if (*rc::gen::arbitrary<bool>()) p.sm_scale = any_scale();
-  p.page_order = *rc::gen::element(PageOrder::kShuffled, PageOrder::kSequential, PageOrder::kReversed);
-  p.grid_order = *rc::gen::element(GridOrder::kAuto, GridOrder::kSplitMinor, GridOrder::kSplitMajor);
+  p.page_order =
+      *rc::gen::element(PageOrder::kShuffled, PageOrder::kSequential, PageOrder::kReversed);
+  p.grid_order =
+      *rc::gen::element(GridOrder::kAuto, GridOrder::kSplitMinor, GridOrder::kSplitMajor);
   const int shortest = *std::min_element(p.s_kv.begin(), p.s_kv.end());
   p.shared_prefix = *often(0, rc::gen::inRange(0, shortest + 1)) / p.page_size * p.page_size;
   p.page_base = *often<std::int64_t>(0, rc::gen::inRange<std::int64_t>(0, (1 << 24) / p.page_size));
@@ -77,7 +79,8 @@ RC_GTEST_PROP(Token, RebuildsTheCaseExactly, ()) {
 
 RC_GTEST_PROP(Token, NeedsNoQuotesInAShell, ()) {
   const std::string token = to_token(any_case());
-  RC_ASSERT(token.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:=+-") ==
+  RC_ASSERT(token.find_first_not_of(
+                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.,:=+-") ==
             std::string::npos);
 }
 
@@ -116,7 +119,9 @@ TEST(Token, PrintsKeysInCanonicalOrderAndRuns) {
   EXPECT_EQ(parsed->problem.b(), 10);
   EXPECT_EQ(parsed->problem.s_q, std::vector<int>(10, 2));
   EXPECT_EQ(to_token(*parsed), token);
-  EXPECT_EQ(to_token(*parse_token("v1:seed=7:q=2x10:s=1,63,4096x3,4096x5:page=64:h=12:dist=needles")), token);
+  EXPECT_EQ(
+      to_token(*parse_token("v1:seed=7:q=2x10:s=1,63,4096x3,4096x5:page=64:h=12:dist=needles")),
+      token);
 }
 
 TEST(Token, UnknownKeyNamesTheNearestOne) {

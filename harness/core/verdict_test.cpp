@@ -8,13 +8,14 @@
 namespace attest {
 namespace {
 
-constexpr std::array kAll = {Status::kPassed,  Status::kSuspect, Status::kVacuous, Status::kFailed,
-                             Status::kFlaky,   Status::kCrashed, Status::kHung,    Status::kSkipped,
-                             Status::kInfra,   Status::kXfail,   Status::kXpass};
+constexpr std::array kAll = {Status::kPassed, Status::kSuspect, Status::kVacuous, Status::kFailed,
+                             Status::kFlaky,  Status::kCrashed, Status::kHung,    Status::kSkipped,
+                             Status::kInfra,  Status::kXfail,   Status::kXpass};
 
 // The rule of the design, stated over the set of statuses that a run saw.
 int stated_rule(const std::set<Status>& seen, bool interrupted) {
-  for (Status s : {Status::kFailed, Status::kCrashed, Status::kHung, Status::kFlaky, Status::kXpass}) {
+  for (Status s :
+       {Status::kFailed, Status::kCrashed, Status::kHung, Status::kFlaky, Status::kXpass}) {
     if (seen.contains(s)) return 1;
   }
   if (seen.contains(Status::kInfra)) return 4;
