@@ -39,6 +39,13 @@ add_test(NAME Tree.EachHeaderCompilesAlone
   COMMAND ${CMAKE_COMMAND} --build ${PROJECT_BINARY_DIR} --target attest_headers)
 set_tests_properties(Tree.EachHeaderCompilesAlone PROPERTIES TIMEOUT 600 RUN_SERIAL TRUE)
 
+find_program(ATTEST_CLANG_TIDY clang-tidy-19)
+if(ATTEST_CLANG_TIDY)
+  add_test(NAME Tree.NamesAndFunctionSizesPassClangTidy
+    COMMAND bash ${PROJECT_SOURCE_DIR}/harness/clang_tidy_check.sh ${ATTEST_CLANG_TIDY} ${PROJECT_BINARY_DIR})
+  set_tests_properties(Tree.NamesAndFunctionSizesPassClangTidy PROPERTIES TIMEOUT 1200 RUN_SERIAL TRUE)
+endif()
+
 # The program on input that it cannot take: one test a function test_NAME of the script.
 set(attest_bad_input ${PROJECT_SOURCE_DIR}/harness/bad_input_test.sh)
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${attest_bad_input})

@@ -230,6 +230,20 @@ TEST(ListsAreComplete, EveryDistributionIsInItsCatalog) {
   EXPECT_GT(distributions, 1);
 }
 
+TEST(ListsAreComplete, EveryReportFormatIsInItsCatalog) {
+  const std::string catalog = text_of("reports/catalog.cpp");
+  int formats = 0;
+  for (const SourceFile& file : all_files()) {
+    const fs::path path = file.path;
+    if (path.parent_path() != "reports" || path.extension() != ".cpp") continue;
+    if (path.stem() == "catalog" || file.path.ends_with("_test.cpp")) continue;
+    ++formats;
+    const std::string entry = "make_" + path.stem().string() + "_reporter";
+    EXPECT_TRUE(names(catalog, entry)) << file.path << ": no " << entry << " in catalog.cpp";
+  }
+  EXPECT_GT(formats, 1);
+}
+
 TEST(Headers, EachHasPragmaOnce) {
   for (const SourceFile& file : all_files()) {
     if (!file.path.ends_with(".hpp")) continue;
