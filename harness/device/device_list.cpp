@@ -16,15 +16,22 @@ std::string gpu_missing(const char* library, const char* what) {
   return fmt::format("{} is here, but this version of attest has no device for it yet", library);
 }
 
-DeviceInfo hip() { return {"hip:0", "the same code object on an AMD GPU", false, gpu_missing("libamdhip64.so", "ROCm's HIP runtime")}; }
-DeviceInfo cuda() { return {"cuda:0", "the same sources built for sm_90 on an NVIDIA GPU", false, gpu_missing("libcuda.so.1", "NVIDIA's driver")}; }
+DeviceInfo hip() {
+  return {"hip:0", "the same code object on an AMD GPU", false,
+          gpu_missing("libamdhip64.so", "ROCm's HIP runtime")};
+}
+DeviceInfo cuda() {
+  return {"cuda:0", "the same sources built for sm_90 on an NVIDIA GPU", false,
+          gpu_missing("libcuda.so.1", "NVIDIA's driver")};
+}
 
 }  // namespace
 
 std::vector<DeviceInfo> list_devices() {
   return {{"emu:gfx942", "the compiled gfx942 code object in the emulator, on the CPU", true, {}},
           {"emu:gfx90a", "the compiled gfx90a code object in the emulator, on the CPU", true, {}},
-          hip(), cuda()};
+          hip(),
+          cuda()};
 }
 
 Result<std::unique_ptr<Device>> open_device(std::string_view name, const DeviceOptions& options) {
@@ -34,7 +41,8 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name, const DeviceO
   std::string why = "no such device";
   if (name.starts_with("hip:")) why = hip().how_to_get;
   if (name.starts_with("cuda:")) why = cuda().how_to_get;
-  return Trouble{TroubleKind::kInfra, fmt::format("device {}: {}; here are: emu:gfx942 emu:gfx90a", name, why)};
+  return Trouble{TroubleKind::kInfra,
+                 fmt::format("device {}: {}; here are: emu:gfx942 emu:gfx90a", name, why)};
 }
 
 }  // namespace attest

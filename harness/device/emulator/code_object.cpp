@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "harness/device/emulator/elf_reader.hpp"
 #include "harness/device/emulator/line_table.hpp"
 
 namespace attest::emulator {
@@ -21,64 +21,10 @@ constexpr std::uint16_t kMachineAmdgpu = 224;
 constexpr std::uint32_t kNoteAmdgpuMetadata = 32;
 constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 30;
 // Source: LLVM AMDGPUUsage, "ELF Header", EF_AMDGPU_MACH.
-const std::map<std::uint32_t, std::string_view> kMachs = {{0x3f, "gfx90a"}, {0x4c, "gfx942"}, {0x40, "gfx940"}, {0x4b, "gfx941"},
-                                                          {0x2f, "gfx908"}, {0x4f, "gfx950"}, {0x2e, "gfx906"}, {0x2c, "gfx900"},
-                                                          {0x41, "gfx1100"}, {0x36, "gfx1030"}, {0x49, "gfx1250"}};
-
-// Anonymous pages: code addresses are then page aligned, as a driver's are.
-class Image {
- public:
-  Image() = default;
-  explicit Image(std::size_t bytes) : bytes_(bytes) {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    data_ = at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
-  }
-  ~Image() {
-    if (data_) munmap(data_, bytes_);
-  }
-  Image(const Image&) = delete;
-  Image& operator=(const Image&) = delete;
-  bool ok() const { return data_ != nullptr; }
-  std::span<std::byte> bytes() const { return {data_, data_ ? bytes_ : 0}; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-// Reads structures of the untrusted file; a read outside of it is an error that names the byte.
-class Reader {
- public:
-  Reader(std::span<const std::byte> file, std::string_view path) : file_(file), path_(path) {}
-
-  template <class T>
-  std::optional<T> at(std::uint64_t offset, std::string_view what) {
-    if (offset > file_.size() || file_.size() - offset < sizeof(T)) {
-      fail(offset, fmt::format("the file ends inside {}", what));
-      return std::nullopt;
-    }
-    T value;
-    std::memcpy(&value, file_.data() + offset, sizeof value);
-    return value;
-  }
-  std::optional<std::span<const std::byte>> bytes(std::uint64_t offset, std::uint64_t size, std::string_view what) {
-    if (offset > file_.size() || file_.size() - offset < size) {
-      fail(offset, fmt::format("{} of {} bytes reaches past the end of the file ({} bytes)", what, size, file_.size()));
-      return std::nullopt;
-    }
-    return file_.subspan(offset, size);
-  }
-  void fail(std::uint64_t offset, std::string_view why) {
-    if (!trouble_) trouble_ = Trouble{TroubleKind::kUsage, fmt::format("{}: not a usable code object: byte {}: {}", path_, offset, why)};
-  }
-  bool failed() const { return trouble_.has_value(); }
-  const Trouble& trouble() const { return *trouble_; }
-
- private:
-  std::span<const std::byte> file_;
-  std::string path_;
-  std::optional<Trouble> trouble_;
-};
+const std::map<std::uint32_t, std::string_view> kMachs = {
+    {0x3f, "gfx90a"},  {0x4c, "gfx942"},  {0x40, "gfx940"}, {0x4b, "gfx941"},
+    {0x2f, "gfx908"},  {0x4f, "gfx950"},  {0x2e, "gfx906"}, {0x2c, "gfx900"},
+    {0x41, "gfx1100"}, {0x36, "gfx1030"}, {0x49, "gfx1250"}};
 
 struct Symbol {
   std::string name;
@@ -91,7 +37,8 @@ class Object final : public CodeObject {
       : file_(std::move(file)), path_(path), target_(target), reader_(file_, path) {}
 
   std::optional<Trouble> load() {
-    const bool loaded = read_header() && load_segments() && read_dynamic() && read_metadata() && read_kernels();
+    const bool loaded =
+        read_header() && load_segments() && read_dynamic() && read_metadata() && read_kernels();
     if (!loaded && !reader_.failed()) reader_.fail(0, "no reason found");
     if (!loaded) return reader_.trouble();
     lines_ = LineTable::make(file_);
@@ -112,17 +59,29 @@ class Object final : public CodeObject {
     const auto header = reader_.at<Elf64_Ehdr>(0, "the ELF header");
     if (!header) return false;
     header_ = *header;
-    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0) return reader_.fail(0, "no ELF magic number"), false;
+    if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0)
+      return reader_.fail(0, "no ELF magic number"), false;
     if (header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_ident[EI_DATA] != ELFDATA2LSB) {
       return reader_.fail(EI_CLASS, "not a 64-bit little-endian ELF file"), false;
     }
     if (header_.e_machine != kMachineAmdgpu) {
-      return reader_.fail(offsetof(Elf64_Ehdr, e_machine), fmt::format("machine {} is not AMDGPU ({})", header_.e_machine, kMachineAmdgpu)), false;
+      return reader_.fail(
+                 offsetof(Elf64_Ehdr, e_machine),
+                 fmt::format("machine {} is not AMDGPU ({})", header_.e_machine, kMachineAmdgpu)),
+             false;
     }
     const auto mach = kMachs.find(header_.e_flags & 0xff);
-    const std::string found = mach == kMachs.end() ? fmt::format("an architecture attest does not know (mach {:#x})", header_.e_flags & 0xff) : std::string(mach->second);
-    if (found != target_) return reader_.fail(offsetof(Elf64_Ehdr, e_flags), fmt::format("built for {}, but the device is {}", found, target_)), false;
-    if (header_.e_phentsize != sizeof(Elf64_Phdr)) return reader_.fail(offsetof(Elf64_Ehdr, e_phentsize), "program headers of an unknown size"), false;
+    const std::string found = mach == kMachs.end()
+                                  ? fmt::format("an architecture attest does not know (mach {:#x})",
+                                                header_.e_flags & 0xff)
+                                  : std::string(mach->second);
+    if (found != target_)
+      return reader_.fail(offsetof(Elf64_Ehdr, e_flags),
+                          fmt::format("built for {}, but the device is {}", found, target_)),
+             false;
+    if (header_.e_phentsize != sizeof(Elf64_Phdr))
+      return reader_.fail(offsetof(Elf64_Ehdr, e_phentsize), "program headers of an unknown size"),
+             false;
     return true;
   }
 
@@ -132,17 +91,21 @@ class Object final : public CodeObject {
       const std::uint64_t at = header_.e_phoff + std::uint64_t{sizeof(Elf64_Phdr)} * i;
       const auto segment = reader_.at<Elf64_Phdr>(at, fmt::format("program header {}", i));
       if (!segment) return false;
-      if (segment->p_type == PT_DYNAMIC || segment->p_type == PT_NOTE) segments_.push_back(*segment);
+      if (segment->p_type == PT_DYNAMIC || segment->p_type == PT_NOTE)
+        segments_.push_back(*segment);
       if (segment->p_type != PT_LOAD) continue;
-      if (segment->p_vaddr > kMaxImage || segment->p_memsz > kMaxImage || segment->p_filesz > segment->p_memsz) {
-        return reader_.fail(at, fmt::format("segment {} has an impossible size or address", i)), false;
+      if (segment->p_vaddr > kMaxImage || segment->p_memsz > kMaxImage ||
+          segment->p_filesz > segment->p_memsz) {
+        return reader_.fail(at, fmt::format("segment {} has an impossible size or address", i)),
+               false;
       }
       segments_.push_back(*segment);
       end = std::max(end, segment->p_vaddr + segment->p_memsz);
     }
     if (end == 0) return reader_.fail(header_.e_phoff, "no loadable segment"), false;
     image_ = std::make_unique<Image>((end + 4095) / 4096 * 4096);
-    if (!image_->ok()) return reader_.fail(0, fmt::format("no memory for an image of {} bytes", end)), false;
+    if (!image_->ok())
+      return reader_.fail(0, fmt::format("no memory for an image of {} bytes", end)), false;
     for (const Elf64_Phdr& s : segments_) {
       if (s.p_type != PT_LOAD) continue;
       const auto from = reader_.bytes(s.p_offset, s.p_filesz, "a segment");
@@ -157,7 +120,8 @@ class Object final : public CodeObject {
   std::optional<T> in_image(std::uint64_t address, std::string_view what) {
     const auto bytes = image_->bytes();
     if (address > bytes.size() || bytes.size() - address < sizeof(T)) {
-      reader_.fail(0, fmt::format("{} at address {:#x} lies outside the image of {} bytes", what, address, bytes.size()));
+      reader_.fail(0, fmt::format("{} at address {:#x} lies outside the image of {} bytes", what,
+                                  address, bytes.size()));
       return std::nullopt;
     }
     T value;
@@ -176,16 +140,19 @@ class Object final : public CodeObject {
         entries[entry->d_tag] = entry->d_un.d_val;
       }
     }
-    if (!entries.contains(DT_SYMTAB) || !entries.contains(DT_STRTAB)) return reader_.fail(0, "no dynamic symbol table"), false;
+    if (!entries.contains(DT_SYMTAB) || !entries.contains(DT_STRTAB))
+      return reader_.fail(0, "no dynamic symbol table"), false;
     return read_symbols(entries) && relocate(entries);
   }
 
   std::optional<std::string> string_at(std::uint64_t address) {
     const auto bytes = image_->bytes();
     const auto* begin = reinterpret_cast<const char*>(bytes.data());
-    const std::size_t length = address < bytes.size() ? strnlen(begin + address, bytes.size() - address) : 0;
+    const std::size_t length =
+        address < bytes.size() ? strnlen(begin + address, bytes.size() - address) : 0;
     if (address >= bytes.size() || address + length == bytes.size()) {
-      reader_.fail(0, fmt::format("a name at address {:#x} does not end inside the image", address));
+      reader_.fail(0,
+                   fmt::format("a name at address {:#x} does not end inside the image", address));
       return std::nullopt;
     }
     return std::string(begin + address, length);
@@ -195,13 +162,16 @@ class Object final : public CodeObject {
     // The count is in the hash table's second word; GNU hash alone is not what AMD's linker makes.
     std::uint64_t count = 0;
     if (entries.contains(DT_HASH)) {
-      const auto words = in_image<std::array<std::uint32_t, 2>>(entries[DT_HASH], "the symbol hash table");
+      const auto words =
+          in_image<std::array<std::uint32_t, 2>>(entries[DT_HASH], "the symbol hash table");
       if (!words) return false;
       count = (*words)[1];
     }
-    if (count == 0 || count > image_->bytes().size() / sizeof(Elf64_Sym)) return reader_.fail(0, "the number of symbols is missing or impossible"), false;
+    if (count == 0 || count > image_->bytes().size() / sizeof(Elf64_Sym))
+      return reader_.fail(0, "the number of symbols is missing or impossible"), false;
     for (std::uint64_t i = 0; i < count; ++i) {
-      const auto symbol = in_image<Elf64_Sym>(entries[DT_SYMTAB] + i * sizeof(Elf64_Sym), "a symbol");
+      const auto symbol =
+          in_image<Elf64_Sym>(entries[DT_SYMTAB] + i * sizeof(Elf64_Sym), "a symbol");
       if (!symbol) return false;
       auto name = string_at(entries[DT_STRTAB] + symbol->st_name);
       if (!name) return false;
@@ -213,14 +183,20 @@ class Object final : public CodeObject {
   bool relocate(std::map<std::int64_t, std::uint64_t>& entries) {
     if (!entries.contains(DT_RELA)) return true;
     const std::uint64_t base = reinterpret_cast<std::uint64_t>(image_->bytes().data());
-    for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= entries[DT_RELASZ]; at += sizeof(Elf64_Rela)) {
+    for (std::uint64_t at = 0; at + sizeof(Elf64_Rela) <= entries[DT_RELASZ];
+         at += sizeof(Elf64_Rela)) {
       const auto r = in_image<Elf64_Rela>(entries[DT_RELA] + at, "a relocation");
       if (!r) return false;
       const std::uint32_t type = ELF64_R_TYPE(r->r_info), index = ELF64_R_SYM(r->r_info);
-      if (index >= symbols_.size()) return reader_.fail(0, fmt::format("a relocation names symbol {} of {}", index, symbols_.size())), false;
-      const std::uint64_t value = (type == 13 ? 0 : symbols_[index].value) + static_cast<std::uint64_t>(r->r_addend) + base;
+      if (index >= symbols_.size())
+        return reader_.fail(
+                   0, fmt::format("a relocation names symbol {} of {}", index, symbols_.size())),
+               false;
+      const std::uint64_t value =
+          (type == 13 ? 0 : symbols_[index].value) + static_cast<std::uint64_t>(r->r_addend) + base;
       // Source: AMDGPUUsage, "Relocation Records": ABS64 is 3, RELATIVE64 is 13.
-      if (type != 3 && type != 13) return reader_.fail(0, fmt::format("relocation type {} is not modelled", type)), false;
+      if (type != 3 && type != 13)
+        return reader_.fail(0, fmt::format("relocation type {} is not modelled", type)), false;
       if (!in_image<std::uint64_t>(r->r_offset, "a relocated word")) return false;
       std::memcpy(image_->bytes().data() + r->r_offset, &value, sizeof value);
     }
@@ -233,7 +209,8 @@ class Object final : public CodeObject {
       for (std::uint64_t at = s.p_offset; at + sizeof(Elf64_Nhdr) <= s.p_offset + s.p_filesz;) {
         const auto note = reader_.at<Elf64_Nhdr>(at, "a note");
         if (!note) return false;
-        const std::uint64_t name_end = at + sizeof(Elf64_Nhdr) + (std::uint64_t{note->n_namesz} + 3) / 4 * 4;
+        const std::uint64_t name_end =
+            at + sizeof(Elf64_Nhdr) + (std::uint64_t{note->n_namesz} + 3) / 4 * 4;
         const auto body = reader_.bytes(name_end, note->n_descsz, "a note's contents");
         if (!body) return false;
         if (note->n_type == kNoteAmdgpuMetadata) return parse_metadata(*body, name_end);
@@ -246,7 +223,8 @@ class Object final : public CodeObject {
   bool parse_metadata(std::span<const std::byte> body, std::uint64_t at) {
     const auto* begin = reinterpret_cast<const std::uint8_t*>(body.data());
     metadata_ = nlohmann::json::from_msgpack(begin, begin + body.size(), true, false);
-    const bool usable = metadata_.is_object() && metadata_.contains("amdhsa.kernels") && metadata_["amdhsa.kernels"].is_array();
+    const bool usable = metadata_.is_object() && metadata_.contains("amdhsa.kernels") &&
+                        metadata_["amdhsa.kernels"].is_array();
     if (!usable) reader_.fail(at, "the metadata note is no msgpack map with kernels");
     return usable;
   }
@@ -280,20 +258,27 @@ class Object final : public CodeObject {
     kernel.sgpr_spill_count = number(entry, ".sgpr_spill_count");
     kernel.max_workgroup_size = number(entry, ".max_flat_workgroup_size");
     const auto dynamic = entry.find(".uses_dynamic_stack");
-    kernel.uses_dynamic_stack = dynamic != entry.end() && dynamic->is_boolean() && dynamic->get<bool>();
+    kernel.uses_dynamic_stack =
+        dynamic != entry.end() && dynamic->is_boolean() && dynamic->get<bool>();
     const auto arguments = entry.find(".args");
     if (arguments == entry.end() || !arguments->is_array()) return;
     for (const auto& a : *arguments) {
-      if (a.is_object()) kernel.arguments.push_back({number(a, ".offset"), number(a, ".size"), text(a, ".value_kind")});
+      if (a.is_object())
+        kernel.arguments.push_back(
+            {number(a, ".offset"), number(a, ".size"), text(a, ".value_kind")});
     }
   }
 
   // Source: LLVM AMDGPUUsage, "Kernel Descriptor".
   bool fill_from_descriptor(const std::string& symbol, KernelInfo& kernel) {
-    const auto descriptor = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) { return s.name == symbol; });
-    const auto code = std::find_if(symbols_.begin(), symbols_.end(), [&](const Symbol& s) { return s.name == kernel.name; });
-    if (descriptor == symbols_.end()) return reader_.fail(0, fmt::format("kernel {} has no descriptor symbol", kernel.name)), false;
-    const auto words = in_image<std::array<std::uint32_t, 16>>(descriptor->value, "a kernel descriptor");
+    const auto descriptor = std::find_if(symbols_.begin(), symbols_.end(),
+                                         [&](const Symbol& s) { return s.name == symbol; });
+    const auto code = std::find_if(symbols_.begin(), symbols_.end(),
+                                   [&](const Symbol& s) { return s.name == kernel.name; });
+    if (descriptor == symbols_.end())
+      return reader_.fail(0, fmt::format("kernel {} has no descriptor symbol", kernel.name)), false;
+    const auto words =
+        in_image<std::array<std::uint32_t, 16>>(descriptor->value, "a kernel descriptor");
     if (!words) return false;
     kernel.lds_bytes = (*words)[0];
     kernel.scratch_bytes = (*words)[1];
@@ -307,9 +292,16 @@ class Object final : public CodeObject {
     kernel.properties = static_cast<std::uint16_t>((*words)[14]);
     kernel.kernarg_preload = static_cast<std::uint16_t>((*words)[14] >> 16);
     const std::uint64_t image = image_->bytes().size();
-    if (kernel.entry % 4 != 0 || kernel.entry >= image) return reader_.fail(0, fmt::format("kernel {} starts at {:#x}, outside the image", kernel.name, kernel.entry)), false;
-    const std::uint64_t size = code != symbols_.end() && code->size ? code->size : image - kernel.entry;
-    if (size > image - kernel.entry) return reader_.fail(0, fmt::format("kernel {} is {} bytes long, past the image", kernel.name, size)), false;
+    if (kernel.entry % 4 != 0 || kernel.entry >= image)
+      return reader_.fail(0, fmt::format("kernel {} starts at {:#x}, outside the image",
+                                         kernel.name, kernel.entry)),
+             false;
+    const std::uint64_t size =
+        code != symbols_.end() && code->size ? code->size : image - kernel.entry;
+    if (size > image - kernel.entry)
+      return reader_.fail(
+                 0, fmt::format("kernel {} is {} bytes long, past the image", kernel.name, size)),
+             false;
     kernel.code_bytes = static_cast<std::uint32_t>(size);
     return true;
   }
@@ -328,13 +320,16 @@ class Object final : public CodeObject {
 
 }  // namespace
 
-Result<std::shared_ptr<const CodeObject>> CodeObject::parse(std::vector<std::byte> file, std::string_view path, std::string_view target) {
+Result<std::shared_ptr<const CodeObject>> CodeObject::parse(std::vector<std::byte> file,
+                                                            std::string_view path,
+                                                            std::string_view target) {
   auto object = std::make_shared<Object>(std::move(file), path, target);
   if (auto trouble = object->load()) return *trouble;
   return std::shared_ptr<const CodeObject>(std::move(object));
 }
 
-Result<std::shared_ptr<const CodeObject>> CodeObject::load(const std::string& path, std::string_view target) {
+Result<std::shared_ptr<const CodeObject>> CodeObject::load(const std::string& path,
+                                                           std::string_view target) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   if (error) return Trouble{TroubleKind::kUsage, fmt::format("{}: {}", path, error.message())};

@@ -1,5 +1,5 @@
-// A gfx90a or gfx942 code object (ELF64, AMDGPU HSA), loaded into host memory. The file is not trusted.
-// Source: LLVM AMDGPUUsage, "Code Object" and "Kernel Descriptor".
+// A gfx90a or gfx942 code object (ELF64, AMDGPU HSA), loaded into host memory. The file is not
+// trusted. Source: LLVM AMDGPUUsage, "Code Object" and "Kernel Descriptor".
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -39,17 +39,21 @@ struct KernelInfo {
 
 class CodeObject {
  public:
-  // Trouble kUsage: what is wrong, at which byte of which file; a code object for another architecture than `target`
+  // Trouble kUsage: what is wrong, at which byte of which file; a code object for another
+  // architecture than `target`
   // ("gfx942") says both.
-  static Result<std::shared_ptr<const CodeObject>> load(const std::string& path, std::string_view target);
-  static Result<std::shared_ptr<const CodeObject>> parse(std::vector<std::byte> file, std::string_view path,
+  static Result<std::shared_ptr<const CodeObject>> load(const std::string& path,
+                                                        std::string_view target);
+  static Result<std::shared_ptr<const CodeObject>> parse(std::vector<std::byte> file,
+                                                         std::string_view path,
                                                          std::string_view target);
   virtual ~CodeObject() = default;
 
   virtual std::string_view path() const = 0;
-  virtual std::string_view target() const = 0;                // "gfx942"
+  virtual std::string_view target() const = 0;  // "gfx942"
   virtual std::span<const KernelInfo> kernels() const = 0;
-  // PT_LOAD segments laid out at their virtual addresses from 0 and relocated to where they lie; read-write data included.
+  // PT_LOAD segments laid out at their virtual addresses from 0 and relocated to where they lie;
+  // read-write data included.
   virtual std::span<std::byte> image() const = 0;
   // "file.hip:38:19", inlined-at frames after it; "pc 0x1a40" when there is no line table.
   virtual std::string source_line(std::uint64_t image_offset) const = 0;

@@ -15,9 +15,10 @@ namespace {
 const std::map<std::string, Semantics, std::less<>>& table() {
   static const auto* joined = [] {
     auto* all = new std::map<std::string, Semantics, std::less<>>;
-    for (auto list : {scalar_semantics(), vector_integer_semantics(), vector_float_semantics(),
-                      vector_compare_semantics(), vector_packed_semantics(), lane_semantics(),
-                      lds_semantics(), global_semantics(), buffer_semantics(), matrix_semantics()}) {
+    for (auto list : {scalar_semantics(), control_semantics(), vector_integer_semantics(),
+                      vector_float_semantics(), vector_compare_semantics(),
+                      vector_packed_semantics(), lane_semantics(), lds_semantics(),
+                      global_semantics(), buffer_semantics(), matrix_semantics()}) {
       for (const Semantics& entry : list) all->emplace(std::string(entry.mnemonic), entry);
     }
     return all;
@@ -29,7 +30,8 @@ Flow unimplemented(Wave& w, const Inst& in) {
   return fault(w, in, "the emulator has no semantics for this instruction");
 }
 
-// An LLVM disassembler for one target; creation is not cheap, and the C API asks for one user at a time.
+// An LLVM disassembler for one target; creation is not cheap, and the C API asks for one user at a
+// time.
 class Disassembler {
  public:
   explicit Disassembler(std::string_view target) {
@@ -39,7 +41,8 @@ class Disassembler {
       LLVMInitializeAMDGPUTargetMC();
       LLVMInitializeAMDGPUDisassembler();
     });
-    context_ = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", std::string(target).c_str(), nullptr, 0, nullptr, nullptr);
+    context_ = LLVMCreateDisasmCPU("amdgcn-amd-amdhsa", std::string(target).c_str(), nullptr, 0,
+                                   nullptr, nullptr);
     if (context_) LLVMSetDisasmOptions(context_, LLVMDisassembler_Option_PrintImmHex);
   }
   ~Disassembler() {
@@ -52,7 +55,8 @@ class Disassembler {
   std::size_t next(std::span<const std::byte> code, std::uint64_t pc, std::string* text) {
     char buffer[256] = {};
     auto* bytes = const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(code.data()));
-    const std::size_t size = LLVMDisasmInstruction(context_, bytes, code.size(), pc, buffer, sizeof buffer);
+    const std::size_t size =
+        LLVMDisasmInstruction(context_, bytes, code.size(), pc, buffer, sizeof buffer);
     *text = buffer;
     return size;
   }
@@ -93,7 +97,8 @@ void finish(Program& program, std::string_view mnemonic, Inst& in) {
 }
 
 Trouble undecodable(std::uint32_t pc, std::string_view target, std::string_view text) {
-  return {TroubleKind::kUsage, fmt::format("no {} instruction at pc {:#x}{}{}", target, pc, text.empty() ? "" : ": ", text)};
+  return {TroubleKind::kUsage, fmt::format("no {} instruction at pc {:#x}{}{}", target, pc,
+                                           text.empty() ? "" : ": ", text)};
 }
 
 }  // namespace
@@ -114,9 +119,11 @@ std::string Program::where(const Inst& inst) const {
   return fmt::format("{}: {}", line, text[inst.index]);
 }
 
-Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, std::uint32_t pc, std::string_view target) {
+Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, std::uint32_t pc,
+                                              std::string_view target) {
   Disassembler disassembler(target);
-  if (!disassembler.ok()) return Trouble{TroubleKind::kInfra, fmt::format("LLVM has no disassembler for {}", target)};
+  if (!disassembler.ok())
+    return Trouble{TroubleKind::kInfra, fmt::format("LLVM has no disassembler for {}", target)};
   auto program = std::make_shared<Program>();
   program->first_pc = pc;
   program->flush_matrix_denormals = target == "gfx90a";
@@ -126,11 +133,14 @@ Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, s
     const std::size_t size = disassembler.next(code.subspan(at), pc + at, &text);
     // Functions are padded with s_nop, s_code_end or zeros, which are no instructions.
     if (size == 0) {
-      if (std::all_of(code.begin() + at, code.end(), [](std::byte b) { return b == std::byte{0}; })) break;
+      if (std::all_of(code.begin() + at, code.end(), [](std::byte b) { return b == std::byte{0}; }))
+        break;
       return undecodable(static_cast<std::uint32_t>(pc + at), target, text);
     }
     ParsedText parsed = parse_text(text);
-    if (!parsed.unknown.empty()) return undecodable(static_cast<std::uint32_t>(pc + at), target, text + " (cannot read " + parsed.unknown + ")");
+    if (!parsed.unknown.empty())
+      return undecodable(static_cast<std::uint32_t>(pc + at), target,
+                         text + " (cannot read " + parsed.unknown + ")");
     Inst& in = parsed.inst;
     in.index = static_cast<std::uint32_t>(program->insts.size());
     in.pc = static_cast<std::uint32_t>(pc + at);
@@ -144,7 +154,9 @@ Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, s
   }
   // A fall off the end is a fault of its own.
   Inst last;
-  last.run = [](Wave& w, const Inst& in) { return fault(w, in, "execution ran past the end of the kernel's code"); };
+  last.run = [](Wave& w, const Inst& in) {
+    return fault(w, in, "execution ran past the end of the kernel's code");
+  };
   last.index = static_cast<std::uint32_t>(program->insts.size());
   last.pc = last.next_pc = static_cast<std::uint32_t>(pc + code.size());
   program->insts.push_back(last);
@@ -152,12 +164,13 @@ Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, s
   return program;
 }
 
-Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const CodeObject> object, const KernelInfo& kernel) {
+Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const CodeObject> object,
+                                              const KernelInfo& kernel) {
   auto code = object->image().subspan(kernel.entry, kernel.code_bytes);
   auto program = decode_bytes(code, static_cast<std::uint32_t>(kernel.entry), object->target());
   if (!program.ok()) {
-    return Trouble{program.trouble().kind,
-                   fmt::format("{}: kernel {}: {}", object->path(), kernel.name, program.trouble().text)};
+    return Trouble{program.trouble().kind, fmt::format("{}: kernel {}: {}", object->path(),
+                                                       kernel.name, program.trouble().text)};
   }
   (*program)->object = std::move(object);
   (*program)->kernel = kernel;

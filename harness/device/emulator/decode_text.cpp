@@ -39,7 +39,8 @@ bool parse_integer(std::string_view text, std::int64_t* value) {
   const int base = text.starts_with("0x") ? 16 : 10;
   if (base == 16) text.remove_prefix(2);
   std::uint64_t magnitude = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
   if (error != std::errc{} || end != text.data() + text.size()) return false;
   *value = negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
   return true;
@@ -62,9 +63,11 @@ bool parse_register(std::string_view text, Operand* op) {
   std::int64_t first = 0, last = 0;
   if (text.starts_with('[') && text.ends_with(']')) {
     const Pieces ends = split(text.substr(1, text.size() - 2), ':');
-    if (ends.empty() || !parse_integer(ends[0], &first) || !parse_integer(ends.back(), &last)) return false;
+    if (ends.empty() || !parse_integer(ends[0], &first) || !parse_integer(ends.back(), &last))
+      return false;
   } else {
-    if (text.empty() || text[0] < '0' || text[0] > '9' || !parse_integer(text, &first)) return false;
+    if (text.empty() || text[0] < '0' || text[0] > '9' || !parse_integer(text, &first))
+      return false;
     last = first;
   }
   op->reg = static_cast<std::uint16_t>(base + first);
@@ -77,13 +80,25 @@ struct NamedRegister {
 };
 const std::map<std::string_view, NamedRegister>& named_registers() {
   static const std::map<std::string_view, NamedRegister> names = {
-      {"vcc", {kVcc, 2}}, {"vcc_lo", {kVcc, 1}}, {"vcc_hi", {kVcc + 1, 1}}, {"m0", {kM0, 1}},
-      {"exec", {kExec, 2}}, {"exec_lo", {kExec, 1}}, {"exec_hi", {kExec + 1, 1}},
-      {"flat_scratch", {kFlatScratch, 2}}, {"flat_scratch_lo", {kFlatScratch, 1}},
-      {"flat_scratch_hi", {kFlatScratch + 1, 1}}, {"xnack_mask", {kXnack, 2}},
-      {"src_shared_base", {kSharedBase, 2}}, {"src_private_base", {kPrivateBase, 2}},
-      {"src_vccz", {kVccz, 1}}, {"vccz", {kVccz, 1}}, {"src_execz", {kExecz, 1}}, {"execz", {kExecz, 1}},
-      {"src_scc", {kScc, 1}}, {"scc", {kScc, 1}}};
+      {"vcc", {kVcc, 2}},
+      {"vcc_lo", {kVcc, 1}},
+      {"vcc_hi", {kVcc + 1, 1}},
+      {"m0", {kM0, 1}},
+      {"exec", {kExec, 2}},
+      {"exec_lo", {kExec, 1}},
+      {"exec_hi", {kExec + 1, 1}},
+      {"flat_scratch", {kFlatScratch, 2}},
+      {"flat_scratch_lo", {kFlatScratch, 1}},
+      {"flat_scratch_hi", {kFlatScratch + 1, 1}},
+      {"xnack_mask", {kXnack, 2}},
+      {"src_shared_base", {kSharedBase, 2}},
+      {"src_private_base", {kPrivateBase, 2}},
+      {"src_vccz", {kVccz, 1}},
+      {"vccz", {kVccz, 1}},
+      {"src_execz", {kExecz, 1}},
+      {"execz", {kExecz, 1}},
+      {"src_scc", {kScc, 1}},
+      {"scc", {kScc, 1}}};
   return names;
 }
 
@@ -99,11 +114,14 @@ bool parse_hwreg(std::string_view text, Operand* op) {
   const Pieces parts = split(text.substr(6, text.size() - 7), ',');
   std::int64_t id = -1, offset = 0, size = 32;
   if (parts.empty()) return false;
-  static const std::map<std::string_view, int> ids = {{"HW_REG_MODE", 1}, {"HW_REG_STATUS", 2},
-                                                      {"HW_REG_HW_ID", 4}, {"HW_REG_XCC_ID", 20}};
-  if (auto found = ids.find(parts[0]); found != ids.end()) id = found->second;
-  else if (!parse_integer(parts[0], &id)) return false;
-  if (parts.size() == 3 && (!parse_integer(parts[1], &offset) || !parse_integer(parts[2], &size))) return false;
+  static const std::map<std::string_view, int> ids = {
+      {"HW_REG_MODE", 1}, {"HW_REG_STATUS", 2}, {"HW_REG_HW_ID", 4}, {"HW_REG_XCC_ID", 20}};
+  if (auto found = ids.find(parts[0]); found != ids.end())
+    id = found->second;
+  else if (!parse_integer(parts[0], &id))
+    return false;
+  if (parts.size() == 3 && (!parse_integer(parts[1], &offset) || !parse_integer(parts[2], &size)))
+    return false;
   op->kind = Operand::Kind::kConstant;
   op->value = static_cast<std::uint64_t>(id | offset << 6 | (size - 1) << 11);
   return true;
@@ -135,7 +153,8 @@ bool parse_operand(std::string_view text, Operand* op, Type type) {
     op->neg = true;
     text = text.substr(4, text.size() - 5);
   }
-  if (text.size() > 1 && text[0] == '-' && (text[1] == '|' || std::string_view("vsae").find(text[1]) != text.npos)) {
+  if (text.size() > 1 && text[0] == '-' &&
+      (text[1] == '|' || std::string_view("vsae").find(text[1]) != text.npos)) {
     op->neg = true;
     text.remove_prefix(1);
   }
@@ -169,8 +188,9 @@ bool parse_list(std::string_view text, int bits, std::uint32_t* value) {
 
 bool parse_sel(std::string_view text, Sel* sel) {
   static const std::map<std::string_view, Sel> names = {
-      {"BYTE_0", Sel::kByte0}, {"BYTE_1", Sel::kByte1}, {"BYTE_2", Sel::kByte2}, {"BYTE_3", Sel::kByte3},
-      {"WORD_0", Sel::kWord0}, {"WORD_1", Sel::kWord1}, {"DWORD", Sel::kDword}};
+      {"BYTE_0", Sel::kByte0}, {"BYTE_1", Sel::kByte1}, {"BYTE_2", Sel::kByte2},
+      {"BYTE_3", Sel::kByte3}, {"WORD_0", Sel::kWord0}, {"WORD_1", Sel::kWord1},
+      {"DWORD", Sel::kDword}};
   const auto found = names.find(text);
   if (found == names.end()) return false;
   *sel = found->second;
@@ -179,8 +199,8 @@ bool parse_sel(std::string_view text, Sel* sel) {
 
 bool parse_dpp_ctrl(std::string_view key, std::string_view value, Inst* in) {
   static const std::map<std::string_view, int> base = {
-      {"row_shl", 0x100}, {"row_shr", 0x110}, {"row_ror", 0x120}, {"row_newbcast", 0x150}, {"wave_shl", 0x12f},
-      {"wave_rol", 0x133}, {"wave_shr", 0x137}, {"wave_ror", 0x13b}};
+      {"row_shl", 0x100},  {"row_shr", 0x110},  {"row_ror", 0x120},  {"row_newbcast", 0x150},
+      {"wave_shl", 0x12f}, {"wave_rol", 0x133}, {"wave_shr", 0x137}, {"wave_ror", 0x13b}};
   std::int64_t number = 0;
   std::uint32_t list = 0;
   if (key == "quad_perm" && parse_list(value, 2, &list)) {
@@ -199,7 +219,8 @@ bool parse_dpp_ctrl(std::string_view key, std::string_view value, Inst* in) {
   return true;
 }
 
-// ds_swizzle's offset in words -> its 16 bits. Source: LLVM, "Syntax of AMDGPU Instruction Modifiers", swizzle.
+// ds_swizzle's offset in words -> its 16 bits. Source: LLVM, "Syntax of AMDGPU Instruction
+// Modifiers", swizzle.
 bool parse_swizzle(std::string_view text, Inst* in) {
   if (!text.starts_with("swizzle(") || !text.ends_with(')')) return false;
   const Pieces parts = split(text.substr(8, text.size() - 9), ',');
@@ -219,37 +240,59 @@ bool parse_swizzle(std::string_view text, Inst* in) {
     if (!parse_integer(parts[i], &n[i - 1])) return false;
   }
   const int a = static_cast<int>(n[0]), b = static_cast<int>(n[1]);
-  if (parts[0] == "QUAD_PERM") in->offset = 0x8000 | a | b << 2 | static_cast<int>(n[2]) << 4 | static_cast<int>(n[3]) << 6;
-  else if (parts[0] == "SWAP") in->offset = 31 | a << 10;
-  else if (parts[0] == "REVERSE") in->offset = 31 | (a - 1) << 10;
-  else if (parts[0] == "BROADCAST") in->offset = (32 - a) | b << 5;
-  else return false;
+  if (parts[0] == "QUAD_PERM")
+    in->offset = 0x8000 | a | b << 2 | static_cast<int>(n[2]) << 4 | static_cast<int>(n[3]) << 6;
+  else if (parts[0] == "SWAP")
+    in->offset = 31 | a << 10;
+  else if (parts[0] == "REVERSE")
+    in->offset = 31 | (a - 1) << 10;
+  else if (parts[0] == "BROADCAST")
+    in->offset = (32 - a) | b << 5;
+  else
+    return false;
   return true;
 }
 
 bool parse_number_modifier(std::string_view key, std::int64_t number, Inst* in) {
-  if (key == "offset" || key == "offset0") in->offset = static_cast<std::int32_t>(number);
-  else if (key == "offset1") in->offset1 = static_cast<std::int32_t>(number);
-  else if (key == "row_mask") in->row_mask = static_cast<std::uint8_t>(number);
-  else if (key == "bank_mask") in->bank_mask = static_cast<std::uint8_t>(number);
+  if (key == "offset" || key == "offset0")
+    in->offset = static_cast<std::int32_t>(number);
+  else if (key == "offset1")
+    in->offset1 = static_cast<std::int32_t>(number);
+  else if (key == "row_mask")
+    in->row_mask = static_cast<std::uint8_t>(number);
+  else if (key == "bank_mask")
+    in->bank_mask = static_cast<std::uint8_t>(number);
   // "bound_ctrl:0" and ":1" both print for the bit set: a missing source lane reads as zero.
-  else if (key == "bound_ctrl") in->bound_ctrl = true;
-  else if (key == "cbsz") in->cbsz = static_cast<std::uint8_t>(number);
-  else if (key == "abid") in->abid = static_cast<std::uint8_t>(number);
-  else if (key == "blgp") in->blgp = static_cast<std::uint8_t>(number);
-  else if (key == "mul") in->omod = number == 2 ? 1 : 2;
-  else if (key == "div") in->omod = -1;
-  else return false;
+  else if (key == "bound_ctrl")
+    in->bound_ctrl = true;
+  else if (key == "cbsz")
+    in->cbsz = static_cast<std::uint8_t>(number);
+  else if (key == "abid")
+    in->abid = static_cast<std::uint8_t>(number);
+  else if (key == "blgp")
+    in->blgp = static_cast<std::uint8_t>(number);
+  else if (key == "mul")
+    in->omod = number == 2 ? 1 : 2;
+  else if (key == "div")
+    in->omod = -1;
+  else
+    return false;
   return true;
 }
 
 bool parse_list_modifier(std::string_view key, std::uint32_t bits, Inst* in) {
-  if (key == "op_sel") in->op_sel = static_cast<std::uint8_t>(bits);
-  else if (key == "op_sel_hi") in->op_sel_hi = static_cast<std::uint8_t>(bits);
-  else if (key == "neg_lo") in->neg_lo = static_cast<std::uint8_t>(bits);
-  else if (key == "neg_hi") in->neg_hi = static_cast<std::uint8_t>(bits);
-  else if (key == "neg") in->neg_lo = static_cast<std::uint8_t>(bits);
-  else return false;
+  if (key == "op_sel")
+    in->op_sel = static_cast<std::uint8_t>(bits);
+  else if (key == "op_sel_hi")
+    in->op_sel_hi = static_cast<std::uint8_t>(bits);
+  else if (key == "neg_lo")
+    in->neg_lo = static_cast<std::uint8_t>(bits);
+  else if (key == "neg_hi")
+    in->neg_hi = static_cast<std::uint8_t>(bits);
+  else if (key == "neg")
+    in->neg_lo = static_cast<std::uint8_t>(bits);
+  else
+    return false;
   return true;
 }
 
@@ -259,7 +302,8 @@ bool parse_modifier(std::string_view text, Inst* in) {
   if (text == "offen") return in->offen = true;
   if (text == "idxen") return in->idxen = true;
   // Cache policy: the emulator has one coherent memory.
-  if (text == "slc" || text == "sc1" || text == "nt" || text == "scc" || text == "gds") return text != "gds";
+  if (text == "slc" || text == "sc1" || text == "nt" || text == "scc" || text == "gds")
+    return text != "gds";
   const std::size_t colon = text.find(':');
   const std::string_view key = text.substr(0, colon);
   const std::string_view value = colon == text.npos ? std::string_view{} : text.substr(colon + 1);
@@ -279,19 +323,23 @@ bool parse_modifier(std::string_view text, Inst* in) {
   return parse_integer(value, &number) && parse_number_modifier(key, number, in);
 }
 
-// s_waitcnt, s_sendmsg and swizzle(...) have operands of their own; the emulator needs none of them but the last.
+// s_waitcnt, s_sendmsg and swizzle(...) have operands of their own; the emulator needs none of them
+// but the last.
 bool has_free_operands(std::string_view mnemonic) {
-  return mnemonic == "s_waitcnt" || mnemonic == "s_sendmsg" || mnemonic == "s_nop" || mnemonic == "s_setprio" ||
-         mnemonic.starts_with("s_dcache") || mnemonic.starts_with("buffer_wb") || mnemonic.starts_with("buffer_inv");
+  return mnemonic == "s_waitcnt" || mnemonic == "s_sendmsg" || mnemonic == "s_nop" ||
+         mnemonic == "s_setprio" || mnemonic.starts_with("s_dcache") ||
+         mnemonic.starts_with("buffer_wb") || mnemonic.starts_with("buffer_inv");
 }
 
 Type operand_type(std::string_view mnemonic) {
   for (const char* suffix : {"_f64", "_f64_e32", "_f64_e64"}) {
     if (mnemonic.ends_with(suffix)) return Type::kF64;
   }
-  if (mnemonic.find("_f16") != mnemonic.npos && !mnemonic.starts_with("v_cvt_f16_f32")) return Type::kF16;
+  if (mnemonic.find("_f16") != mnemonic.npos && !mnemonic.starts_with("v_cvt_f16_f32"))
+    return Type::kF16;
   if (mnemonic.find("_f64") != mnemonic.npos) return Type::kF64;
-  if (mnemonic.find("_b64") != mnemonic.npos || mnemonic.find("_u64") != mnemonic.npos) return Type::kB64;
+  if (mnemonic.find("_b64") != mnemonic.npos || mnemonic.find("_u64") != mnemonic.npos)
+    return Type::kB64;
   return Type::kB32;
 }
 

@@ -30,11 +30,14 @@ std::string argument_mismatch(const KernelInfo& kernel, const KernelArguments& a
   std::size_t i = 0;
   for (const ArgumentInfo& wanted : kernel.arguments) {
     if (wanted.value_kind.starts_with("hidden_")) break;
-    if (i == offsets.size()) return fmt::format("argument {} of kernel {} is missing", i, kernel.name);
+    if (i == offsets.size())
+      return fmt::format("argument {} of kernel {} is missing", i, kernel.name);
     const std::size_t end = i + 1 < offsets.size() ? offsets[i + 1] : arguments.bytes().size();
     if (offsets[i] != wanted.offset || end - offsets[i] < wanted.size) {
-      return fmt::format("argument {} of kernel {} is at byte {} with {} bytes; the code object wants it at {} with {}", i,
-                         kernel.name, offsets[i], end - offsets[i], wanted.offset, wanted.size);
+      return fmt::format(
+          "argument {} of kernel {} is at byte {} with {} bytes; the code object wants it at {} "
+          "with {}",
+          i, kernel.name, offsets[i], end - offsets[i], wanted.offset, wanted.size);
     }
     ++i;
   }
@@ -70,8 +73,10 @@ class EmulatorDevice final : public Device {
 
   Result<Function> function(Module module, const std::string& symbol) override {
     const auto key = std::pair{module.id, symbol};
-    if (auto known = function_at_.find(key); known != function_at_.end()) return Function{known->second};
-    if (module.id < 0 || module.id >= static_cast<int>(modules_.size())) return usage("no such module");
+    if (auto known = function_at_.find(key); known != function_at_.end())
+      return Function{known->second};
+    if (module.id < 0 || module.id >= static_cast<int>(modules_.size()))
+      return usage("no such module");
     const auto& object = modules_[static_cast<std::size_t>(module.id)];
     std::string names;
     for (const KernelInfo& kernel : object->kernels()) {
@@ -86,26 +91,34 @@ class EmulatorDevice final : public Device {
     return usage(fmt::format("{} has no kernel {}; it has:{}", object->path(), symbol, names));
   }
 
-  Result<Buffer> allocate(const std::string& label, std::size_t bytes, std::uint16_t fill) override {
+  Result<Buffer> allocate(const std::string& label, std::size_t bytes,
+                          std::uint16_t fill) override {
     return memory_.allocate(label, bytes, fill);
   }
   void release(const Buffer& buffer) override { memory_.release(buffer); }
   void release_all() override { memory_.release_all(); }
 
-  Outcome write(const Buffer& buffer, std::size_t offset, std::span<const std::byte> from) override {
-    if (auto why = copy_refused("write", buffer, offset, from.size()); !why.empty()) return usage(why);
-    if (!from.empty()) std::memcpy(reinterpret_cast<std::byte*>(buffer.address) + offset, from.data(), from.size());
+  Outcome write(const Buffer& buffer, std::size_t offset,
+                std::span<const std::byte> from) override {
+    if (auto why = copy_refused("write", buffer, offset, from.size()); !why.empty())
+      return usage(why);
+    if (!from.empty())
+      std::memcpy(reinterpret_cast<std::byte*>(buffer.address) + offset, from.data(), from.size());
     return Done{};
   }
   Outcome read(const Buffer& buffer, std::size_t offset, std::span<std::byte> to) override {
     if (auto why = copy_refused("read", buffer, offset, to.size()); !why.empty()) return usage(why);
-    if (!to.empty()) std::memcpy(to.data(), reinterpret_cast<const std::byte*>(buffer.address) + offset, to.size());
+    if (!to.empty())
+      std::memcpy(to.data(), reinterpret_cast<const std::byte*>(buffer.address) + offset,
+                  to.size());
     return Done{};
   }
   std::string guard_damage(const Buffer& buffer) override { return memory_.guard_damage(buffer); }
 
-  Outcome launch(Function function, const LaunchConfig& config, const KernelArguments& arguments) override {
-    if (function.id < 0 || function.id >= static_cast<int>(functions_.size())) return usage("no such function");
+  Outcome launch(Function function, const LaunchConfig& config,
+                 const KernelArguments& arguments) override {
+    if (function.id < 0 || function.id >= static_cast<int>(functions_.size()))
+      return usage("no such function");
     const KernelInfo& kernel = functions_[static_cast<std::size_t>(function.id)].kernel;
     if (auto why = launch_refused(kernel, config, arguments); !why.empty()) return usage(why);
     Recorded record{function.id, config, {arguments.bytes().begin(), arguments.bytes().end()}};
@@ -117,7 +130,8 @@ class EmulatorDevice final : public Device {
     return Done{};
   }
 
-  // A failed launch is reported here, once; launches after it did not run, as on a device whose context is lost.
+  // A failed launch is reported here, once; launches after it did not run, as on a device whose
+  // context is lost.
   Outcome synchronize() override {
     if (capture_) return usage("synchronize during stream capture is not permitted");
     if (!failure_) return Done{};
@@ -154,19 +168,25 @@ class EmulatorDevice final : public Device {
     if (!statistics.ok()) failure_ = statistics.trouble();
   }
 
-  std::string copy_refused(const char* what, const Buffer& buffer, std::size_t offset, std::size_t bytes) const {
+  std::string copy_refused(const char* what, const Buffer& buffer, std::size_t offset,
+                           std::size_t bytes) const {
     if (capture_) return fmt::format("a {} during stream capture is not permitted", what);
     if (offset > buffer.bytes || buffer.bytes - offset < bytes) {
-      return fmt::format("a {} of {} bytes at {} is outside a buffer of {} bytes", what, bytes, offset, buffer.bytes);
+      return fmt::format("a {} of {} bytes at {} is outside a buffer of {} bytes", what, bytes,
+                         offset, buffer.bytes);
     }
     return {};
   }
 
-  static std::string launch_refused(const KernelInfo& kernel, const LaunchConfig& config, const KernelArguments& arguments) {
+  static std::string launch_refused(const KernelInfo& kernel, const LaunchConfig& config,
+                                    const KernelArguments& arguments) {
     const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
     const std::uint64_t most = kernel.max_workgroup_size ? kernel.max_workgroup_size : 1024;
-    if (threads == 0 || config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0) return fmt::format("kernel {}: an empty grid or block", kernel.name);
-    if (threads > most) return fmt::format("kernel {}: a block of {} threads; it was compiled for at most {}", kernel.name, threads, most);
+    if (threads == 0 || config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0)
+      return fmt::format("kernel {}: an empty grid or block", kernel.name);
+    if (threads > most)
+      return fmt::format("kernel {}: a block of {} threads; it was compiled for at most {}",
+                         kernel.name, threads, most);
     return argument_mismatch(kernel, arguments);
   }
 

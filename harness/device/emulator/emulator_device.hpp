@@ -8,8 +8,9 @@
 namespace attest::emulator {
 
 struct EmulatorOptions {
-  int threads = 0;                         // host threads over workgroups; 0: all processors
-  std::uint64_t instruction_budget = 0;    // wave instructions of one workgroup; 0: the executor's default
+  int threads = 0;  // host threads over workgroups; 0: all processors
+  std::uint64_t instruction_budget =
+      0;  // wave instructions of one workgroup; 0: the executor's default
 };
 std::unique_ptr<Device> make_device(const std::string& target, const EmulatorOptions& options);
 

@@ -35,7 +35,8 @@ struct Shared {
   std::atomic<u64> instructions{0};
   std::mutex mutex;
   std::optional<Trouble> trouble;
-  u64 trouble_at = ~u64{0};  // position in order: the first one is reported, whatever the threads' speed
+  u64 trouble_at =
+      ~u64{0};  // position in order: the first one is reported, whatever the threads' speed
 
   void report(u64 position, Trouble t) {
     std::lock_guard lock(mutex);
@@ -71,10 +72,13 @@ class Worker {
  private:
   void start(u32 linear) {
     const LaunchState& launch = shared_.launch;
-    group_.id = {linear % launch.config.grid.x, linear / launch.config.grid.x % launch.config.grid.y,
+    group_.id = {linear % launch.config.grid.x,
+                 linear / launch.config.grid.x % launch.config.grid.y,
                  linear / launch.config.grid.x / launch.config.grid.y};
-    std::memset(group_.lds.data(), 0xfe, group_.lds.size());  // bf16 and fp32 NaN-free but absurd: -1.7e38
-    for (int i = 0; i < launch.waves; ++i) init_wave(*waves_[i], shared_.program, launch, &group_, i);
+    std::memset(group_.lds.data(), 0xfe,
+                group_.lds.size());  // bf16 and fp32 NaN-free but absurd: -1.7e38
+    for (int i = 0; i < launch.waves; ++i)
+      init_wave(*waves_[i], shared_.program, launch, &group_, i);
     random_ = mix(shared_.options.schedule.seed ^ mix(linear));
     budget_ = shared_.options.instruction_budget;
   }
@@ -82,7 +86,8 @@ class Worker {
   // Seed 0: a wave runs until it waits. Else a random one runs for a random number of instructions.
   int choose(int last) {
     const int count = shared_.launch.waves;
-    const int from = shared_.options.schedule.seed ? static_cast<int>((random_ = mix(random_)) % count) : last;
+    const int from =
+        shared_.options.schedule.seed ? static_cast<int>((random_ = mix(random_)) % count) : last;
     for (int i = 0; i < count; ++i) {
       Wave& w = *waves_[(from + i) % count];
       if (!w.ended && !w.waiting) return (from + i) % count;
@@ -100,13 +105,22 @@ class Worker {
       }
       last = chosen;
       Wave& w = *waves_[chosen];
-      const u64 quantum = shared_.options.schedule.seed ? 1 + (random_ = mix(random_)) % 50 : u64{1} << 20;
+      const u64 quantum =
+          shared_.options.schedule.seed ? 1 + (random_ = mix(random_)) % 50 : u64{1} << 20;
       switch (run_wave(w, quantum)) {
-        case Flow::kFault: return Trouble{TroubleKind::kCrashed, std::move(w.fault)};
-        case Flow::kBarrier: w.waiting = true; break;
-        case Flow::kEnd: w.ended = true; break;
-        case Flow::kYield: last = (chosen + 1) % shared_.launch.waves; break;
-        case Flow::kNext: break;
+        case Flow::kFault:
+          return Trouble{TroubleKind::kCrashed, std::move(w.fault)};
+        case Flow::kBarrier:
+          w.waiting = true;
+          break;
+        case Flow::kEnd:
+          w.ended = true;
+          break;
+        case Flow::kYield:
+          last = (chosen + 1) % shared_.launch.waves;
+          break;
+        case Flow::kNext:
+          break;
       }
       if (budget_ == 0) return hung(w);
       if (shared_.stop) return std::nullopt;
@@ -141,7 +155,8 @@ class Worker {
 
   Trouble hung(Wave& w) {
     fault(w, shared_.program.insts[std::min<std::size_t>(w.pc, shared_.program.insts.size() - 1)],
-          fmt::format("no end after {} wave instructions of this workgroup", shared_.options.instruction_budget));
+          fmt::format("no end after {} wave instructions of this workgroup",
+                      shared_.options.instruction_budget));
     return {TroubleKind::kHung, std::move(w.fault)};
   }
 
@@ -153,7 +168,8 @@ class Worker {
 };
 
 void shuffle(std::vector<u32>& order, u64 seed) {
-  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[(seed = mix(seed)) % i]);
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[(seed = mix(seed)) % i]);
 }
 
 }  // namespace
@@ -163,14 +179,16 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
   auto launch = make_launch_state(program, config, arguments);
   if (!launch.ok()) return launch.trouble();
   const u64 groups = u64{config.grid.x} * config.grid.y * config.grid.z;
-  if (groups > 0xffffffff) return Trouble{TroubleKind::kUsage, fmt::format("a grid of {} workgroups", groups)};
+  if (groups > 0xffffffff)
+    return Trouble{TroubleKind::kUsage, fmt::format("a grid of {} workgroups", groups)};
   Shared shared{program, *launch, memory, options, std::vector<u32>(groups), {}, {}, {}, {}, {}};
   std::iota(shared.order.begin(), shared.order.end(), 0u);
   if (options.schedule.seed) shuffle(shared.order, options.schedule.seed);
 
   memory.adopt("kernel arguments of " + program.kernel.name, launch->kernarg);
   memory.adopt("dispatch packet", launch->packet);
-  const int wanted = options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+  const int wanted =
+      options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
   const int threads = static_cast<int>(std::clamp<u64>(static_cast<u64>(wanted), 1, groups));
   std::vector<std::thread> pool;
   for (int i = 1; i < threads; ++i) pool.emplace_back([&] { Worker(shared).run(); });

@@ -1,5 +1,6 @@
 // Single-lane floating-point rules shared by the vector, packed and compare semantics.
-// Source: AMD Instinct MI300 ISA, chapters 6.3 (min/max and NaN rules) and 12; IEEE mode is on, as compilers set it.
+// Source: AMD Instinct MI300 ISA, chapters 6.3 (min/max and NaN rules) and 12; IEEE mode is on, as
+// compilers set it.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -14,10 +15,12 @@ inline u64 bits64(double a) { return std::bit_cast<u64>(a); }
 inline bool is_nan64(u64 a) { return (a & 0x7fffffffffffffff) > 0x7ff0000000000000; }
 inline u64 quiet64(u64 a) { return a | 0x0008000000000000; }
 
-// MODE's denormals, honoured by the host's control word, are flushed by arithmetic; min and max need it said.
+// MODE's denormals, honoured by the host's control word, are flushed by arithmetic; min and max
+// need it said.
 inline u32 canonical32(u32 a) { return as_bits(as_float(a) * 1.0f); }
 
-// Orders the zeros: -0 < +0. A signalling NaN gives its quiet self, a quiet one gives the other source.
+// Orders the zeros: -0 < +0. A signalling NaN gives its quiet self, a quiet one gives the other
+// source.
 inline u32 min32(u32 a, u32 b) {
   if (is_snan32(a)) return quiet32(a);
   if (is_snan32(b)) return quiet32(b);
@@ -43,7 +46,9 @@ inline u32 med3_32(u32 a, u32 b, u32 c) {
   return largest == b ? max32(a, c) : max32(a, b);
 }
 
-inline float half_to_float(u32 bits) { return static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(bits))); }
+inline float half_to_float(u32 bits) {
+  return static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(bits)));
+}
 inline u32 float_to_half(float value) { return std::bit_cast<u16>(static_cast<_Float16>(value)); }
 // f32 -> f16 toward zero, for v_cvt_pkrtz.
 inline u32 float_to_half_rtz(float value) {
@@ -51,11 +56,13 @@ inline u32 float_to_half_rtz(float value) {
   const float back = half_to_float(half);
   if (std::isnan(value) || std::fabs(back) <= std::fabs(value)) return half;
   if (std::isinf(value)) return half;
-  return half - 1;  // one step towards zero: works for both signs, and inf becomes the largest finite value
+  return half - 1;  // one step towards zero: works for both signs, and inf becomes the largest
+                    // finite value
 }
 
-// Transcendentals: the hardware's are within 1 ulp; these are evaluated in double and rounded once. They flush
-// f32 subnormals of input and output, as v_exp_f32 and v_log_f32 do. Source: LLVM AMDGPU, llvm.amdgcn.exp2 / log.
+// Transcendentals: the hardware's are within 1 ulp; these are evaluated in double and rounded once.
+// They flush f32 subnormals of input and output, as v_exp_f32 and v_log_f32 do. Source: LLVM
+// AMDGPU, llvm.amdgcn.exp2 / log.
 inline float flush32(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
 inline float exp2_f32(float x) {
@@ -77,7 +84,9 @@ inline float exp2_f32(float x) {
 }
 inline float log2_f32(float x) {
   const float f = flush32(x);
-  return f != f ? as_float(quiet32(as_bits(f))) : f < 0 ? as_float(0x7fc00000) : static_cast<float>(std::log2(static_cast<double>(f)));
+  return f != f  ? as_float(quiet32(as_bits(f)))
+         : f < 0 ? as_float(0x7fc00000)
+                 : static_cast<float>(std::log2(static_cast<double>(f)));
 }
 
 }  // namespace attest::emulator

@@ -1,5 +1,6 @@
-// A decoded instruction: the operands in the order of LLVM's assembler syntax, the modifiers by name, and the handler.
-// Source of the syntax: LLVM, "Syntax of AMDGPU Instruction Modifiers" and the GFX90a / GFX940 instruction pages.
+// A decoded instruction: the operands in the order of LLVM's assembler syntax, the modifiers by
+// name, and the handler. Source of the syntax: LLVM, "Syntax of AMDGPU Instruction Modifiers" and
+// the GFX90a / GFX940 instruction pages.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -49,7 +50,7 @@ struct Inst {
   bool clamp = false, sdwa = false, dpp = false, bound_ctrl = false;
   bool float_result = false, glc = false, offen = false, idxen = false, no_vaddr = false;
   std::uint8_t first_source = 1;  // position of src0: 2 when a carry-out comes before it
-  std::int8_t omod = 0;  // exponent added to a float result: mul:2 1, mul:4 2, div:2 -1
+  std::int8_t omod = 0;           // exponent added to a float result: mul:2 1, mul:4 2, div:2 -1
   Sel dst_sel = Sel::kDword, src0_sel = Sel::kDword, src1_sel = Sel::kDword;
   Unused dst_unused = Unused::kPad;
   std::uint8_t op_sel = 0, op_sel_hi = 0xff, neg_lo = 0, neg_hi = 0;
@@ -57,12 +58,13 @@ struct Inst {
   std::uint16_t dpp_ctrl = 0;
   std::uint8_t row_mask = 0xf, bank_mask = 0xf;
   std::int32_t offset = 0, offset1 = 0;
-  std::uint32_t index = 0;   // in the program: branch targets and the allocation cache
-  std::uint32_t pc = 0;      // byte offset in the image
+  std::uint32_t index = 0;  // in the program: branch targets and the allocation cache
+  std::uint32_t pc = 0;     // byte offset in the image
   std::uint32_t next_pc = 0;
 };
 
-// Mnemonic without _e32, _e64, _sdwa, _dpp -> semantics. `data` is the element count or shape the handler reads.
+// Mnemonic without _e32, _e64, _sdwa, _dpp -> semantics. `data` is the element count or shape the
+// handler reads.
 struct Semantics {
   std::string_view mnemonic;
   Handler run;
@@ -71,6 +73,7 @@ struct Semantics {
 };
 // One list a file of semantics; decode.cpp joins them.
 std::vector<Semantics> scalar_semantics();
+std::vector<Semantics> control_semantics();
 std::vector<Semantics> vector_integer_semantics();
 std::vector<Semantics> vector_float_semantics();
 std::vector<Semantics> vector_compare_semantics();
@@ -92,17 +95,19 @@ class Program {
   KernelInfo kernel;
   bool flush_matrix_denormals = false;  // gfx90a: bf16 and f16 MFMA flush subnormals
   std::vector<Inst> insts;
-  std::vector<std::string> text;          // of each instruction
-  std::vector<std::int32_t> index_at;     // (pc - first pc) / 4 -> index, -1 inside an instruction
+  std::vector<std::string> text;       // of each instruction
+  std::vector<std::int32_t> index_at;  // (pc - first pc) / 4 -> index, -1 inside an instruction
   std::uint32_t first_pc = 0;
   std::vector<std::unique_ptr<ConstantRow>> rows;  // pre-broadcast constants
 
   // -1 when pc is not the start of an instruction of this kernel.
   std::int32_t index_of(std::uint64_t pc) const;
-  std::string where(const Inst& inst) const;  // "mla_decode.hip:120:9" or pc, with the instruction's text
+  std::string where(
+      const Inst& inst) const;  // "mla_decode.hip:120:9" or pc, with the instruction's text
 };
 
 // Decodes `code`, whose first byte is at image offset `pc`.
-Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, std::uint32_t pc, std::string_view target);
+Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, std::uint32_t pc,
+                                              std::string_view target);
 
 }  // namespace attest::emulator

@@ -9,7 +9,13 @@ namespace {
 
 // kernel_code_properties: which user SGPRs are enabled, in this order.
 enum Property : u32 {
-  kPrivateBuffer = 1, kDispatchPtr = 2, kQueuePtr = 4, kKernargPtr = 8, kDispatchId = 16, kFlatScratchInit = 32, kPrivateSize = 64
+  kPrivateBuffer = 1,
+  kDispatchPtr = 2,
+  kQueuePtr = 4,
+  kKernargPtr = 8,
+  kDispatchId = 16,
+  kFlatScratchInit = 32,
+  kPrivateSize = 64
 };
 
 template <class T>
@@ -17,20 +23,34 @@ void put(std::vector<std::byte>& bytes, std::size_t at, T value) {
   if (at + sizeof value <= bytes.size()) std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-// Code object v5's hidden arguments by their metadata kind; those a kernel without a runtime cannot have stay zero.
-void put_hidden(std::vector<std::byte>& bytes, const ArgumentInfo& argument, const LaunchConfig& config) {
-  const u32 grid[3] = {config.grid.x, config.grid.y, config.grid.z}, block[3] = {config.block.x, config.block.y, config.block.z};
+// Code object v5's hidden arguments by their metadata kind; those a kernel without a runtime cannot
+// have stay zero.
+void put_hidden(std::vector<std::byte>& bytes, const ArgumentInfo& argument,
+                const LaunchConfig& config) {
+  const u32 grid[3] = {config.grid.x, config.grid.y, config.grid.z},
+            block[3] = {config.block.x, config.block.y, config.block.z};
   for (int axis = 0; axis < 3; ++axis) {
     const char letter = static_cast<char>('x' + axis);
-    if (argument.value_kind == fmt::format("hidden_block_count_{}", letter)) put(bytes, argument.offset, grid[axis]);
-    if (argument.value_kind == fmt::format("hidden_group_size_{}", letter)) put(bytes, argument.offset, static_cast<u16>(block[axis]));
-    if (argument.value_kind == fmt::format("hidden_remainder_{}", letter)) put(bytes, argument.offset, u16{0});
-    if (argument.value_kind == fmt::format("hidden_global_offset_{}", letter)) put(bytes, argument.offset, u64{0});
+    if (argument.value_kind == fmt::format("hidden_block_count_{}", letter))
+      put(bytes, argument.offset, grid[axis]);
+    if (argument.value_kind == fmt::format("hidden_group_size_{}", letter))
+      put(bytes, argument.offset, static_cast<u16>(block[axis]));
+    if (argument.value_kind == fmt::format("hidden_remainder_{}", letter))
+      put(bytes, argument.offset, u16{0});
+    if (argument.value_kind == fmt::format("hidden_global_offset_{}", letter))
+      put(bytes, argument.offset, u64{0});
   }
-  if (argument.value_kind == "hidden_grid_dims") put(bytes, argument.offset, static_cast<u16>(grid[2] * block[2] > 1 ? 3 : grid[1] * block[1] > 1 ? 2 : 1));
-  if (argument.value_kind == "hidden_shared_base") put(bytes, argument.offset, static_cast<u32>(kSharedAperture >> 32));
-  if (argument.value_kind == "hidden_private_base") put(bytes, argument.offset, static_cast<u32>(kPrivateAperture >> 32));
-  if (argument.value_kind == "hidden_dynamic_lds_size") put(bytes, argument.offset, config.dynamic_lds_bytes);
+  if (argument.value_kind == "hidden_grid_dims")
+    put(bytes, argument.offset,
+        static_cast<u16>(grid[2] * block[2] > 1   ? 3
+                         : grid[1] * block[1] > 1 ? 2
+                                                  : 1));
+  if (argument.value_kind == "hidden_shared_base")
+    put(bytes, argument.offset, static_cast<u32>(kSharedAperture >> 32));
+  if (argument.value_kind == "hidden_private_base")
+    put(bytes, argument.offset, static_cast<u32>(kPrivateAperture >> 32));
+  if (argument.value_kind == "hidden_dynamic_lds_size")
+    put(bytes, argument.offset, config.dynamic_lds_bytes);
 }
 
 std::vector<std::byte> dispatch_packet(const KernelInfo& kernel, const LaunchConfig& config) {
@@ -79,22 +99,30 @@ void put_ids(Wave& w, const Dim3& block) {
     const u32 linear = static_cast<u32>(w.id * kLanes + l);
     if (linear >= total) continue;
     exec |= u64{1} << l;
-    w.v[0][l] = linear % block.x | (linear / block.x % block.y) << 10 | (linear / block.x / block.y) << 20;
+    w.v[0][l] =
+        linear % block.x | (linear / block.x % block.y) << 10 | (linear / block.x / block.y) << 20;
   }
   w.set_s64(kExec, exec);
 }
 
 }  // namespace
 
-Result<LaunchState> make_launch_state(const Program& program, const LaunchConfig& config, std::span<const std::byte> arguments) {
+Result<LaunchState> make_launch_state(const Program& program, const LaunchConfig& config,
+                                      std::span<const std::byte> arguments) {
   const KernelInfo& kernel = program.kernel;
   LaunchState launch;
   launch.config = config;
-  launch.waves = static_cast<int>((config.block.x * config.block.y * config.block.z + kLanes - 1) / kLanes);
+  launch.waves =
+      static_cast<int>((config.block.x * config.block.y * config.block.z + kLanes - 1) / kLanes);
   launch.lds_bytes = kernel.lds_bytes + config.dynamic_lds_bytes;
-  if (launch.lds_bytes > 65536) return Trouble{TroubleKind::kUsage, fmt::format("kernel {} asks for {} bytes of LDS; a workgroup has 65536", kernel.name, launch.lds_bytes)};
+  if (launch.lds_bytes > 65536)
+    return Trouble{TroubleKind::kUsage,
+                   fmt::format("kernel {} asks for {} bytes of LDS; a workgroup has 65536",
+                               kernel.name, launch.lds_bytes)};
   if (kernel.scratch_bytes > 0 && kernel.properties & kPrivateBuffer) {
-    return Trouble{TroubleKind::kUsage, fmt::format("kernel {} reaches scratch through a buffer resource, which the emulator does not model", kernel.name)};
+    return Trouble{TroubleKind::kUsage, fmt::format("kernel {} reaches scratch through a buffer "
+                                                    "resource, which the emulator does not model",
+                                                    kernel.name)};
   }
   launch.kernarg.resize(std::max<std::size_t>(kernel.kernarg_bytes, arguments.size()) + 64);
   std::memcpy(launch.kernarg.data(), arguments.data(), arguments.size());
@@ -105,7 +133,8 @@ Result<LaunchState> make_launch_state(const Program& program, const LaunchConfig
   return launch;
 }
 
-void init_wave(Wave& w, const Program& program, const LaunchState& launch, Workgroup* group, int id) {
+void init_wave(Wave& w, const Program& program, const LaunchState& launch, Workgroup* group,
+               int id) {
   // Registers hold what nobody wrote: a NaN that a careless kernel carries into its result.
   std::memset(w.v, 0xff, sizeof w.v);
   std::memset(w.s, 0xff, sizeof w.s);

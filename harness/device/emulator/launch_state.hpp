@@ -1,5 +1,6 @@
 // What a launch puts into registers and memory before the first instruction.
-// Source: LLVM AMDGPUUsage, "Initial Kernel Execution State", "Kernarg Segment", and the HSA dispatch packet.
+// Source: LLVM AMDGPUUsage, "Initial Kernel Execution State", "Kernarg Segment", and the HSA
+// dispatch packet.
 #pragma once
 #include "harness/device/emulator/wave.hpp"
 
@@ -13,7 +14,9 @@ struct LaunchState {
   std::vector<std::byte> packet;   // hsa_kernel_dispatch_packet_t, 64 bytes
 };
 
-Result<LaunchState> make_launch_state(const Program& program, const LaunchConfig& config, std::span<const std::byte> arguments);
-void init_wave(Wave& wave, const Program& program, const LaunchState& launch, Workgroup* group, int id);
+Result<LaunchState> make_launch_state(const Program& program, const LaunchConfig& config,
+                                      std::span<const std::byte> arguments);
+void init_wave(Wave& wave, const Program& program, const LaunchState& launch, Workgroup* group,
+               int id);
 
 }  // namespace attest::emulator

@@ -13,7 +13,8 @@ namespace attest::emulator {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kGuard = 64 * 1024;  // bytes on each side; the far one starts at the exact end
+constexpr std::size_t kGuard =
+    64 * 1024;  // bytes on each side; the far one starts at the exact end
 
 struct Owned {
   PoisonedMemory storage;  // guard, buffer, guard
@@ -28,8 +29,9 @@ struct Memory::Impl {
   std::vector<Owned> owned;
 
   void insert(Allocation a) {
-    const auto at = std::upper_bound(table.begin(), table.end(), a.begin,
-                                     [](std::uint64_t begin, const Allocation& b) { return begin < b.begin; });
+    const auto at =
+        std::upper_bound(table.begin(), table.end(), a.begin,
+                         [](std::uint64_t begin, const Allocation& b) { return begin < b.begin; });
     table.insert(at, std::move(a));
   }
   void erase(std::uint64_t begin) {
@@ -37,7 +39,8 @@ struct Memory::Impl {
   }
   const Owned* owner(const Buffer& buffer) const {
     for (const Owned& o : owned) {
-      if (reinterpret_cast<std::uint64_t>(o.storage.bytes().data()) + kGuard == buffer.address) return &o;
+      if (reinterpret_cast<std::uint64_t>(o.storage.bytes().data()) + kGuard == buffer.address)
+        return &o;
     }
     return nullptr;
   }
@@ -50,7 +53,8 @@ Result<Buffer> Memory::allocate(const std::string& label, std::size_t bytes, std
   const std::size_t total = 2 * kGuard + (bytes + kPage - 1) / kPage * kPage;
   auto storage = PoisonedMemory::make(total, fill);
   if (!storage.ok()) {
-    return Trouble{TroubleKind::kInfra, fmt::format("no memory for {} ({} bytes): {}", label, bytes, storage.trouble().text)};
+    return Trouble{TroubleKind::kInfra, fmt::format("no memory for {} ({} bytes): {}", label, bytes,
+                                                    storage.trouble().text)};
   }
   const std::uint64_t begin = reinterpret_cast<std::uint64_t>(storage->bytes().data()) + kGuard;
   impl_->insert({label, begin, begin + bytes});
@@ -63,7 +67,9 @@ void Memory::adopt(const std::string& label, std::span<const std::byte> bytes) {
   impl_->insert({label, begin, begin + bytes.size()});
 }
 
-void Memory::abandon(std::span<const std::byte> bytes) { impl_->erase(reinterpret_cast<std::uint64_t>(bytes.data())); }
+void Memory::abandon(std::span<const std::byte> bytes) {
+  impl_->erase(reinterpret_cast<std::uint64_t>(bytes.data()));
+}
 
 void Memory::release(const Buffer& buffer) {
   impl_->erase(buffer.address);
@@ -73,7 +79,8 @@ void Memory::release(const Buffer& buffer) {
 }
 
 void Memory::release_all() {
-  for (const Owned& o : impl_->owned) impl_->erase(reinterpret_cast<std::uint64_t>(o.storage.bytes().data()) + kGuard);
+  for (const Owned& o : impl_->owned)
+    impl_->erase(reinterpret_cast<std::uint64_t>(o.storage.bytes().data()) + kGuard);
   impl_->owned.clear();
 }
 
@@ -86,18 +93,23 @@ std::string Memory::guard_damage(const Buffer& buffer) const {
     return bytes[at] != static_cast<std::byte>(at % 2 ? o->fill >> 8 : o->fill & 0xff);
   };
   for (std::size_t at = kGuard; at-- > 0;) {
-    if (changed(at)) return fmt::format("the byte {} before its start was written ({:#04x})", kGuard - at, static_cast<int>(bytes[at]));
+    if (changed(at))
+      return fmt::format("the byte {} before its start was written ({:#04x})", kGuard - at,
+                         static_cast<int>(bytes[at]));
   }
   for (std::size_t at = kGuard + o->bytes; at < bytes.size(); ++at) {
-    if (changed(at)) return fmt::format("the byte {} after its end was written ({:#04x})", at - kGuard - o->bytes, static_cast<int>(bytes[at]));
+    if (changed(at))
+      return fmt::format("the byte {} after its end was written ({:#04x})", at - kGuard - o->bytes,
+                         static_cast<int>(bytes[at]));
   }
   return {};
 }
 
 const Allocation* Memory::find(std::uint64_t address) const {
   const auto& table = impl_->table;
-  auto at = std::upper_bound(table.begin(), table.end(), address,
-                             [](std::uint64_t value, const Allocation& a) { return value < a.begin; });
+  auto at =
+      std::upper_bound(table.begin(), table.end(), address,
+                       [](std::uint64_t value, const Allocation& a) { return value < a.begin; });
   if (at == table.begin()) return nullptr;
   --at;
   return address < at->end ? &*at : nullptr;
@@ -107,16 +119,22 @@ std::string Memory::nearest(std::uint64_t address) const {
   const Allocation* best = nullptr;
   std::uint64_t distance = ~std::uint64_t{0};
   for (const Allocation& a : impl_->table) {
-    const std::uint64_t d = address < a.begin ? a.begin - address : address >= a.end ? address - a.end : 0;
+    const std::uint64_t d = address < a.begin  ? a.begin - address
+                            : address >= a.end ? address - a.end
+                                               : 0;
     if (d < distance) {
       distance = d;
       best = &a;
     }
   }
   if (!best) return "no buffer is allocated";
-  const char* side = address < best->begin ? "before the start of" : address >= best->end ? "after the end of" : "inside";
-  const std::uint64_t bytes = address < best->begin || address >= best->end ? distance : address - best->begin;
-  return fmt::format("{} bytes {} {} [{:#x}, {} bytes]", bytes, side, best->label, best->begin, best->end - best->begin);
+  const char* side = address < best->begin  ? "before the start of"
+                     : address >= best->end ? "after the end of"
+                                            : "inside";
+  const std::uint64_t bytes =
+      address < best->begin || address >= best->end ? distance : address - best->begin;
+  return fmt::format("{} bytes {} {} [{:#x}, {} bytes]", bytes, side, best->label, best->begin,
+                     best->end - best->begin);
 }
 
 }  // namespace attest::emulator

@@ -1,5 +1,6 @@
-// MUBUF: raw buffers by a 4-dword resource: base [47:0], stride [61:48], num_records, flags. Out-of-range lanes read zero
-// and do not write. Swizzled buffers and the LDS form are refused. Source: MI300 ISA, chapter 9.1.
+// MUBUF: raw buffers by a 4-dword resource: base [47:0], stride [61:48], num_records, flags.
+// Out-of-range lanes read zero and do not write. Swizzled buffers and the LDS form are refused.
+// Source: MI300 ISA, chapter 9.1.
 #include <fmt/format.h>
 
 #include "harness/device/emulator/wave.hpp"
@@ -21,7 +22,8 @@ struct LaneBytes {
   u64 at[kLanes];
   u64 in_range = 0;  // lanes the resource lets through
 };
-// Operands: data, vaddr or off, resource, soffset. With idxen and offen the pair holds index, offset.
+// Operands: data, vaddr or off, resource, soffset. With idxen and offen the pair holds index,
+// offset.
 LaneBytes lanes(const Wave& w, const Inst& in, const Resource& r, u32 bytes) {
   LaneBytes out;
   const u32 soffset = scalar32(w, in.op[3]);
@@ -31,8 +33,10 @@ LaneBytes lanes(const Wave& w, const Inst& in, const Resource& r, u32 bytes) {
     const u32 voffset = in.offen ? w.v[v.reg + in.idxen][l] : 0;
     const u64 offset = u64{voffset} + static_cast<u32>(in.offset);
     out.at[l] = r.base + soffset + u64{index} * r.stride + offset;
-    // Raw: the offset's end within num_records bytes. Structured (stride != 0): the index within num_records.
-    const bool ok = r.stride == 0 ? offset + soffset + bytes <= r.records : index < r.records && (!in.idxen || offset + bytes <= r.stride);
+    // Raw: the offset's end within num_records bytes. Structured (stride != 0): the index within
+    // num_records.
+    const bool ok = r.stride == 0 ? offset + soffset + bytes <= r.records
+                                  : index < r.records && (!in.idxen || offset + bytes <= r.stride);
     out.in_range |= u64{ok} << l;
   }
   return out;
@@ -52,8 +56,10 @@ int check(Wave& w, const Inst& in, const LaneBytes& a, u32 bytes) {
   return -1;
 }
 Flow outside(Wave& w, const Inst& in, int lane, u64 address, u32 bytes) {
-  return fault(w, in, fmt::format("buffer access of {} bytes at {:#x} by lane {} is outside every buffer: {}", bytes, address, lane,
-                                  w.group->memory->nearest(address)));
+  return fault(
+      w, in,
+      fmt::format("buffer access of {} bytes at {:#x} by lane {} is outside every buffer: {}",
+                  bytes, address, lane, w.group->memory->nearest(address)));
 }
 
 template <class T, int kCount, bool kStore>
@@ -62,7 +68,8 @@ Flow access(Wave& w, const Inst& in) {
   if (r.swizzled) return fault(w, in, "swizzled buffers are not modelled");
   constexpr u32 kBytes = sizeof(T) * kCount;
   const LaneBytes a = lanes(w, in, r, kBytes);
-  if (const int lane = check(w, in, a, kBytes); lane >= 0) return outside(w, in, lane, a.at[lane], kBytes);
+  if (const int lane = check(w, in, a, kBytes); lane >= 0)
+    return outside(w, in, lane, a.at[lane], kBytes);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     T value[kCount] = {};
@@ -72,7 +79,8 @@ Flow access(Wave& w, const Inst& in) {
       if (ok) std::memcpy(reinterpret_cast<void*>(a.at[l]), value, sizeof value);
     } else {
       if (ok) std::memcpy(value, reinterpret_cast<const void*>(a.at[l]), sizeof value);
-      for (int d = 0; d < kCount; ++d) w.v[in.op[0].reg + d][l] = static_cast<u32>(static_cast<i64>(value[d]));
+      for (int d = 0; d < kCount; ++d)
+        w.v[in.op[0].reg + d][l] = static_cast<u32>(static_cast<i64>(value[d]));
     }
   }
   return Flow::kNext;
@@ -82,13 +90,20 @@ Flow access(Wave& w, const Inst& in) {
 
 std::vector<Semantics> buffer_semantics() {
   return {
-      {"buffer_load_dword", access<u32, 1, false>}, {"buffer_load_dwordx2", access<u32, 2, false>},
-      {"buffer_load_dwordx3", access<u32, 3, false>}, {"buffer_load_dwordx4", access<u32, 4, false>},
-      {"buffer_load_ubyte", access<u8, 1, false>}, {"buffer_load_sbyte", access<std::int8_t, 1, false>},
-      {"buffer_load_ushort", access<u16, 1, false>}, {"buffer_load_sshort", access<std::int16_t, 1, false>},
-      {"buffer_store_dword", access<u32, 1, true>}, {"buffer_store_dwordx2", access<u32, 2, true>},
-      {"buffer_store_dwordx3", access<u32, 3, true>}, {"buffer_store_dwordx4", access<u32, 4, true>},
-      {"buffer_store_byte", access<u8, 1, true>}, {"buffer_store_short", access<u16, 1, true>},
+      {"buffer_load_dword", access<u32, 1, false>},
+      {"buffer_load_dwordx2", access<u32, 2, false>},
+      {"buffer_load_dwordx3", access<u32, 3, false>},
+      {"buffer_load_dwordx4", access<u32, 4, false>},
+      {"buffer_load_ubyte", access<u8, 1, false>},
+      {"buffer_load_sbyte", access<std::int8_t, 1, false>},
+      {"buffer_load_ushort", access<u16, 1, false>},
+      {"buffer_load_sshort", access<std::int16_t, 1, false>},
+      {"buffer_store_dword", access<u32, 1, true>},
+      {"buffer_store_dwordx2", access<u32, 2, true>},
+      {"buffer_store_dwordx3", access<u32, 3, true>},
+      {"buffer_store_dwordx4", access<u32, 4, true>},
+      {"buffer_store_byte", access<u8, 1, true>},
+      {"buffer_store_short", access<u16, 1, true>},
   };
 }
 

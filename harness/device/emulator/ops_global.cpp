@@ -1,5 +1,6 @@
-// GLOBAL, FLAT and SCRATCH. Every active lane's address is checked against the allocation table before the access;
-// each instruction remembers the allocation it touched last. Source: MI300 ISA, chapters 10 and 12.15-12.17.
+// GLOBAL, FLAT and SCRATCH. Every active lane's address is checked against the allocation table
+// before the access; each instruction remembers the allocation it touched last. Source: MI300 ISA,
+// chapters 10 and 12.15-12.17.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -12,11 +13,13 @@ namespace {
 enum class Space { kGlobal, kFlat, kScratch };
 
 Flow outside(Wave& w, const Inst& in, const char* what, int lane, u64 address, int bytes) {
-  return fault(w, in, fmt::format("{} of {} bytes at {:#x} by lane {} is outside every buffer: {}", what, bytes, address, lane,
-                                  w.group->memory->nearest(address)));
+  return fault(w, in,
+               fmt::format("{} of {} bytes at {:#x} by lane {} is outside every buffer: {}", what,
+                           bytes, address, lane, w.group->memory->nearest(address)));
 }
 
-// Where the text has the address and the scalar base: "dst, v[4:5], off", "v4, data, s[2:3]", scratch "dst, v4|off, s33|off".
+// Where the text has the address and the scalar base: "dst, v[4:5], off", "v4, data, s[2:3]",
+// scratch "dst, v4|off, s33|off".
 struct Slots {
   int address, base;
 };
@@ -35,7 +38,8 @@ void global_addresses(const Wave& w, const Inst& in, Slots slots, LaneAddresses*
   const u32 *low = w.v[v.reg], *high = w.v[v.reg + 1];
   for (int l = 0; l < kLanes; ++l) out->at[l] = (u64{high[l]} << 32 | low[l]) + offset;
 }
-// LDS and private memory as host addresses; a lane outside them keeps an address that no allocation holds.
+// LDS and private memory as host addresses; a lane outside them keeps an address that no allocation
+// holds.
 u64 aperture_address(Wave& w, int lane, u64 address, int bytes) {
   const u64 inside = address & 0xffffffff;
   if (address >> 32 == kSharedAperture >> 32 && inside + bytes <= w.group->lds.size()) {
@@ -50,7 +54,9 @@ bool is_aperture(u64 address) {
   return address >> 32 == kSharedAperture >> 32 || address >> 32 == kPrivateAperture >> 32;
 }
 
-bool in_range(const AddressRange& range, u64 at, int bytes) { return at >= range.begin && at + bytes <= range.end; }
+bool in_range(const AddressRange& range, u64 at, int bytes) {
+  return at >= range.begin && at + bytes <= range.end;
+}
 
 // First lane whose access is in no allocation, or -1.
 template <Space kSpace>
@@ -90,10 +96,12 @@ int check<Space::kScratch>(Wave& w, const Inst&, LaneAddresses* a, int bytes) {
 template <Space kSpace>
 int resolve(Wave& w, const Inst& in, Slots slots, int bytes, LaneAddresses* out) {
   if constexpr (kSpace == Space::kScratch) {
-    const u32 base = in.op[slots.base].kind == Operand::Kind::kScalar ? scalar32(w, in.op[slots.base]) : 0;
+    const u32 base =
+        in.op[slots.base].kind == Operand::Kind::kScalar ? scalar32(w, in.op[slots.base]) : 0;
     const bool has_vector = in.op[slots.address].kind == Operand::Kind::kVector;
     for (int l = 0; l < kLanes; ++l) {
-      out->at[l] = static_cast<u32>(base + (has_vector ? w.v[in.op[slots.address].reg][l] : 0) + static_cast<u32>(in.offset));
+      out->at[l] = static_cast<u32>(base + (has_vector ? w.v[in.op[slots.address].reg][l] : 0) +
+                                    static_cast<u32>(in.offset));
     }
   } else {
     global_addresses(w, in, slots, out);
@@ -104,7 +112,8 @@ int resolve(Wave& w, const Inst& in, Slots slots, int bytes, LaneAddresses* out)
 template <Space kSpace, int kDwords>
 Flow load(Wave& w, const Inst& in) {
   LaneAddresses a;
-  if (const int lane = resolve<kSpace>(w, in, kLoad, 4 * kDwords, &a); lane >= 0) return outside(w, in, "read", lane, a.at[lane], 4 * kDwords);
+  if (const int lane = resolve<kSpace>(w, in, kLoad, 4 * kDwords, &a); lane >= 0)
+    return outside(w, in, "read", lane, a.at[lane], 4 * kDwords);
   alignas(64) u32 rows[kDwords][kLanes];
   if (w.exec() == kAllLanes) {
     for (int l = 0; l < kLanes; ++l) {
@@ -140,21 +149,25 @@ Flow store_dwords(Wave& w, const Inst& in) {
 template <Space kSpace, class T, int kHalf>
 Flow load_small(Wave& w, const Inst& in) {
   LaneAddresses a;
-  if (const int lane = resolve<kSpace>(w, in, kLoad, sizeof(T), &a); lane >= 0) return outside(w, in, "read", lane, a.at[lane], sizeof(T));
+  if (const int lane = resolve<kSpace>(w, in, kLoad, sizeof(T), &a); lane >= 0)
+    return outside(w, in, "read", lane, a.at[lane], sizeof(T));
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     T value;
     std::memcpy(&value, reinterpret_cast<const void*>(a.at[l]), sizeof value);
     u32& to = w.v[in.op[0].reg][l];
     const u32 wide = static_cast<u32>(static_cast<i32>(value));
-    to = kHalf < 0 ? wide : kHalf == 0 ? (to & 0xffff0000) | (wide & 0xffff) : (to & 0xffff) | wide << 16;
+    to = kHalf < 0    ? wide
+         : kHalf == 0 ? (to & 0xffff0000) | (wide & 0xffff)
+                      : (to & 0xffff) | wide << 16;
   }
   return Flow::kNext;
 }
 template <Space kSpace, class T, int kShift>
 Flow store_small(Wave& w, const Inst& in) {
   LaneAddresses a;
-  if (const int lane = resolve<kSpace>(w, in, kStore, sizeof(T), &a); lane >= 0) return outside(w, in, "write", lane, a.at[lane], sizeof(T));
+  if (const int lane = resolve<kSpace>(w, in, kStore, sizeof(T), &a); lane >= 0)
+    return outside(w, in, "write", lane, a.at[lane], sizeof(T));
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     const T value = static_cast<T>(w.v[in.op[1].reg][l] >> kShift);
@@ -163,12 +176,14 @@ Flow store_small(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
-// Atomics, in lane order, atomic against other host threads. With sc0 (glc) the old value is returned to op[0].
+// Atomics, in lane order, atomic against other host threads. With sc0 (glc) the old value is
+// returned to op[0].
 template <Space kSpace, class T, auto Fn, int kDataCount>
 Flow atomic(Wave& w, const Inst& in) {
   const int slot = in.glc ? 1 : 0, data = slot + 1;
   LaneAddresses a;
-  if (const int lane = resolve<kSpace>(w, in, {slot, slot + 2}, sizeof(T), &a); lane >= 0) return outside(w, in, "atomic", lane, a.at[lane], sizeof(T));
+  if (const int lane = resolve<kSpace>(w, in, {slot, slot + 2}, sizeof(T), &a); lane >= 0)
+    return outside(w, in, "atomic", lane, a.at[lane], sizeof(T));
   const int data_reg = in.op[data].reg;
   constexpr int kDwords = sizeof(T) / 4;
   for (int l = 0; l < kLanes; ++l) {
@@ -189,17 +204,22 @@ Flow atomic(Wave& w, const Inst& in) {
 }
 
 u32 add_f32(u32 m, u32 x, u32) { return as_bits(as_float(m) + as_float(x)); }
-u64 add_f64(u64 m, u64 x, u64) { return std::bit_cast<u64>(std::bit_cast<double>(m) + std::bit_cast<double>(x)); }
+u64 add_f64(u64 m, u64 x, u64) {
+  return std::bit_cast<u64>(std::bit_cast<double>(m) + std::bit_cast<double>(x));
+}
 u32 pk_add_f16(u32 m, u32 x, u32) {
   const auto add = [](u32 a, u32 b) {
-    const float sum = static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(a))) + static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(b)));
+    const float sum = static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(a))) +
+                      static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(b)));
     return static_cast<u32>(std::bit_cast<u16>(static_cast<_Float16>(sum)));
   };
   return add(m, x) | add(m >> 16, x >> 16) << 16;
 }
 
 template <Space kSpace, class T, auto Fn, int kDataCount = 1>
-Semantics op(std::string_view name) { return {name, atomic<kSpace, T, Fn, kDataCount>}; }
+Semantics op(std::string_view name) {
+  return {name, atomic<kSpace, T, Fn, kDataCount>};
+}
 
 template <Space kS>
 void add_atomics(std::vector<Semantics>& all, const std::array<std::string_view, 29>& n) {
@@ -210,18 +230,28 @@ void add_atomics(std::vector<Semantics>& all, const std::array<std::string_view,
     i += 2;
   };
   both.template operator()<[](u32, u32 x, u32) { return x; }, [](u64, u64 x, u64) { return x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m + x; }, [](u64 m, u64 x, u64) { return m + x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m - x; }, [](u64 m, u64 x, u64) { return m - x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return static_cast<i32>(m) < static_cast<i32>(x) ? m : x; },
-                           [](u64 m, u64 x, u64) { return static_cast<i64>(m) < static_cast<i64>(x) ? m : x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m < x ? m : x; }, [](u64 m, u64 x, u64) { return m < x ? m : x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return static_cast<i32>(m) > static_cast<i32>(x) ? m : x; },
-                           [](u64 m, u64 x, u64) { return static_cast<i64>(m) > static_cast<i64>(x) ? m : x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m > x ? m : x; }, [](u64 m, u64 x, u64) { return m > x ? m : x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m & x; }, [](u64 m, u64 x, u64) { return m & x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m | x; }, [](u64 m, u64 x, u64) { return m | x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m ^ x; }, [](u64 m, u64 x, u64) { return m ^ x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m >= x ? 0 : m + 1; }, [](u64 m, u64 x, u64) { return m >= x ? 0 : m + 1; }>();
+  both.template
+  operator()<[](u32 m, u32 x, u32) { return m + x; }, [](u64 m, u64 x, u64) { return m + x; }>();
+  both.template
+  operator()<[](u32 m, u32 x, u32) { return m - x; }, [](u64 m, u64 x, u64) { return m - x; }>();
+  both.template
+  operator()<[](u32 m, u32 x, u32) { return static_cast<i32>(m) < static_cast<i32>(x) ? m : x; },
+             [](u64 m, u64 x, u64) { return static_cast<i64>(m) < static_cast<i64>(x) ? m : x; }>();
+  both.template operator()<[](u32 m, u32 x, u32) { return m < x ? m : x; },
+                           [](u64 m, u64 x, u64) { return m < x ? m : x; }>();
+  both.template
+  operator()<[](u32 m, u32 x, u32) { return static_cast<i32>(m) > static_cast<i32>(x) ? m : x; },
+             [](u64 m, u64 x, u64) { return static_cast<i64>(m) > static_cast<i64>(x) ? m : x; }>();
+  both.template operator()<[](u32 m, u32 x, u32) { return m > x ? m : x; },
+                           [](u64 m, u64 x, u64) { return m > x ? m : x; }>();
+  both.template
+  operator()<[](u32 m, u32 x, u32) { return m & x; }, [](u64 m, u64 x, u64) { return m & x; }>();
+  both.template
+  operator()<[](u32 m, u32 x, u32) { return m | x; }, [](u64 m, u64 x, u64) { return m | x; }>();
+  both.template
+  operator()<[](u32 m, u32 x, u32) { return m ^ x; }, [](u64 m, u64 x, u64) { return m ^ x; }>();
+  both.template operator()<[](u32 m, u32 x, u32) { return m >= x ? 0 : m + 1; },
+                           [](u64 m, u64 x, u64) { return m >= x ? 0 : m + 1; }>();
   both.template operator()<[](u32 m, u32 x, u32) { return m == 0 || m > x ? x : m - 1; },
                            [](u64 m, u64 x, u64) { return m == 0 || m > x ? x : m - 1; }>();
   all.push_back(op<kS, u32, [](u32 m, u32 x, u32 c) { return m == c ? x : m; }, 2>(n[24]));
@@ -234,46 +264,64 @@ void add_atomics(std::vector<Semantics>& all, const std::array<std::string_view,
 // The "sc1/sc0 wb/inv" cache controls: the emulator has one coherent memory.
 Flow cache_control(Wave&, const Inst&) { return Flow::kNext; }
 
-#define ATTEST_MEMORY_OPS(prefix, space)                                                              \
-  {prefix "_load_dword", load<space, 1>}, {prefix "_load_dwordx2", load<space, 2>},                   \
-      {prefix "_load_dwordx3", load<space, 3>}, {prefix "_load_dwordx4", load<space, 4>},             \
-      {prefix "_load_ubyte", load_small<space, u8, -1>},                                              \
-      {prefix "_load_sbyte", load_small<space, std::int8_t, -1>},                                     \
-      {prefix "_load_ushort", load_small<space, u16, -1>},                                            \
-      {prefix "_load_sshort", load_small<space, std::int16_t, -1>},                                   \
-      {prefix "_load_ubyte_d16", load_small<space, u8, 0>},                                           \
-      {prefix "_load_ubyte_d16_hi", load_small<space, u8, 1>},                                        \
-      {prefix "_load_sbyte_d16", load_small<space, std::int8_t, 0>},                                  \
-      {prefix "_load_sbyte_d16_hi", load_small<space, std::int8_t, 1>},                               \
-      {prefix "_load_short_d16", load_small<space, u16, 0>},                                          \
-      {prefix "_load_short_d16_hi", load_small<space, u16, 1>},                                       \
-      {prefix "_store_dword", store_dwords<space, 1>}, {prefix "_store_dwordx2", store_dwords<space, 2>}, \
-      {prefix "_store_dwordx3", store_dwords<space, 3>}, {prefix "_store_dwordx4", store_dwords<space, 4>}, \
-      {prefix "_store_byte", store_small<space, u8, 0>}, {prefix "_store_short", store_small<space, u16, 0>}, \
-      {prefix "_store_byte_d16_hi", store_small<space, u8, 16>},                                      \
-      {prefix "_store_short_d16_hi", store_small<space, u16, 16>}
+#define ATTEST_MEMORY_OPS(prefix, space)                                                  \
+  {prefix "_load_dword", load<space, 1>}, {prefix "_load_dwordx2", load<space, 2>},       \
+      {prefix "_load_dwordx3", load<space, 3>}, {prefix "_load_dwordx4", load<space, 4>}, \
+      {prefix "_load_ubyte", load_small<space, u8, -1>},                                  \
+      {prefix "_load_sbyte", load_small<space, std::int8_t, -1>},                         \
+      {prefix "_load_ushort", load_small<space, u16, -1>},                                \
+      {prefix "_load_sshort", load_small<space, std::int16_t, -1>},                       \
+      {prefix "_load_ubyte_d16", load_small<space, u8, 0>},                               \
+      {prefix "_load_ubyte_d16_hi", load_small<space, u8, 1>},                            \
+      {prefix "_load_sbyte_d16", load_small<space, std::int8_t, 0>},                      \
+      {prefix "_load_sbyte_d16_hi", load_small<space, std::int8_t, 1>},                   \
+      {prefix "_load_short_d16", load_small<space, u16, 0>},                              \
+      {prefix "_load_short_d16_hi", load_small<space, u16, 1>},                           \
+      {prefix "_store_dword", store_dwords<space, 1>},                                    \
+      {prefix "_store_dwordx2", store_dwords<space, 2>},                                  \
+      {prefix "_store_dwordx3", store_dwords<space, 3>},                                  \
+      {prefix "_store_dwordx4", store_dwords<space, 4>},                                  \
+      {prefix "_store_byte", store_small<space, u8, 0>},                                  \
+      {prefix "_store_short", store_small<space, u16, 0>},                                \
+      {prefix "_store_byte_d16_hi", store_small<space, u8, 16>}, {                        \
+    prefix "_store_short_d16_hi", store_small<space, u16, 16>                             \
+  }
 
 }  // namespace
 
 std::vector<Semantics> global_semantics() {
   std::vector<Semantics> all = {
-      ATTEST_MEMORY_OPS("global", Space::kGlobal), ATTEST_MEMORY_OPS("flat", Space::kFlat),
+      ATTEST_MEMORY_OPS("global", Space::kGlobal),
+      ATTEST_MEMORY_OPS("flat", Space::kFlat),
       ATTEST_MEMORY_OPS("scratch", Space::kScratch),
-      {"buffer_wbl2", cache_control}, {"buffer_inv", cache_control}, {"buffer_wbinvl1", cache_control},
-      {"buffer_wbinvl1_vol", cache_control}, {"buffer_invl2", cache_control},
+      {"buffer_wbl2", cache_control},
+      {"buffer_inv", cache_control},
+      {"buffer_wbinvl1", cache_control},
+      {"buffer_wbinvl1_vol", cache_control},
+      {"buffer_invl2", cache_control},
   };
-  add_atomics<Space::kGlobal>(all, {"global_atomic_swap", "global_atomic_swap_x2", "global_atomic_add", "global_atomic_add_x2", "global_atomic_sub",
-                                    "global_atomic_sub_x2", "global_atomic_smin", "global_atomic_smin_x2", "global_atomic_umin", "global_atomic_umin_x2",
-                                    "global_atomic_smax", "global_atomic_smax_x2", "global_atomic_umax", "global_atomic_umax_x2", "global_atomic_and",
-                                    "global_atomic_and_x2", "global_atomic_or", "global_atomic_or_x2", "global_atomic_xor", "global_atomic_xor_x2",
-                                    "global_atomic_inc", "global_atomic_inc_x2", "global_atomic_dec", "global_atomic_dec_x2", "global_atomic_cmpswap",
-                                    "global_atomic_cmpswap_x2", "global_atomic_add_f32", "global_atomic_add_f64", "global_atomic_pk_add_f16"});
-  add_atomics<Space::kFlat>(all, {"flat_atomic_swap", "flat_atomic_swap_x2", "flat_atomic_add", "flat_atomic_add_x2", "flat_atomic_sub",
-                                  "flat_atomic_sub_x2", "flat_atomic_smin", "flat_atomic_smin_x2", "flat_atomic_umin", "flat_atomic_umin_x2",
-                                  "flat_atomic_smax", "flat_atomic_smax_x2", "flat_atomic_umax", "flat_atomic_umax_x2", "flat_atomic_and",
-                                  "flat_atomic_and_x2", "flat_atomic_or", "flat_atomic_or_x2", "flat_atomic_xor", "flat_atomic_xor_x2",
-                                  "flat_atomic_inc", "flat_atomic_inc_x2", "flat_atomic_dec", "flat_atomic_dec_x2", "flat_atomic_cmpswap",
-                                  "flat_atomic_cmpswap_x2", "flat_atomic_add_f32", "flat_atomic_add_f64", "flat_atomic_pk_add_f16"});
+  add_atomics<Space::kGlobal>(
+      all, {"global_atomic_swap",    "global_atomic_swap_x2",    "global_atomic_add",
+            "global_atomic_add_x2",  "global_atomic_sub",        "global_atomic_sub_x2",
+            "global_atomic_smin",    "global_atomic_smin_x2",    "global_atomic_umin",
+            "global_atomic_umin_x2", "global_atomic_smax",       "global_atomic_smax_x2",
+            "global_atomic_umax",    "global_atomic_umax_x2",    "global_atomic_and",
+            "global_atomic_and_x2",  "global_atomic_or",         "global_atomic_or_x2",
+            "global_atomic_xor",     "global_atomic_xor_x2",     "global_atomic_inc",
+            "global_atomic_inc_x2",  "global_atomic_dec",        "global_atomic_dec_x2",
+            "global_atomic_cmpswap", "global_atomic_cmpswap_x2", "global_atomic_add_f32",
+            "global_atomic_add_f64", "global_atomic_pk_add_f16"});
+  add_atomics<Space::kFlat>(all,
+                            {"flat_atomic_swap",    "flat_atomic_swap_x2",    "flat_atomic_add",
+                             "flat_atomic_add_x2",  "flat_atomic_sub",        "flat_atomic_sub_x2",
+                             "flat_atomic_smin",    "flat_atomic_smin_x2",    "flat_atomic_umin",
+                             "flat_atomic_umin_x2", "flat_atomic_smax",       "flat_atomic_smax_x2",
+                             "flat_atomic_umax",    "flat_atomic_umax_x2",    "flat_atomic_and",
+                             "flat_atomic_and_x2",  "flat_atomic_or",         "flat_atomic_or_x2",
+                             "flat_atomic_xor",     "flat_atomic_xor_x2",     "flat_atomic_inc",
+                             "flat_atomic_inc_x2",  "flat_atomic_dec",        "flat_atomic_dec_x2",
+                             "flat_atomic_cmpswap", "flat_atomic_cmpswap_x2", "flat_atomic_add_f32",
+                             "flat_atomic_add_f64", "flat_atomic_pk_add_f16"});
   return all;
 }
 

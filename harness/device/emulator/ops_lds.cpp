@@ -1,5 +1,6 @@
-// DS: LDS reads, writes, atomics, and the cross-lane permutes. Source: MI300 ISA, chapters 11 and 12.13.
-// An access beyond the workgroup's LDS is a fault here; hardware reads zero and drops the write.
+// DS: LDS reads, writes, atomics, and the cross-lane permutes. Source: MI300 ISA, chapters 11
+// and 12.13. An access beyond the workgroup's LDS is a fault here; hardware reads zero and drops
+// the write.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +11,10 @@ namespace attest::emulator {
 namespace {
 
 Flow outside(Wave& w, const Inst& in, int lane, u64 at, int bytes) {
-  return fault(w, in, fmt::format("LDS access of {} bytes at {} by lane {} is outside the workgroup's {} bytes", bytes,
-                                  at, lane, w.group->lds.size()));
+  return fault(
+      w, in,
+      fmt::format("LDS access of {} bytes at {} by lane {} is outside the workgroup's {} bytes",
+                  bytes, at, lane, w.group->lds.size()));
 }
 
 // Byte addresses of all lanes, or the lane that is outside (-1: none).
@@ -59,10 +62,13 @@ Flow read2(Wave& w, const Inst& in) {
   // The address register may be part of the destination, so that it is kept.
   alignas(64) u32 base[kLanes];
   std::memcpy(base, w.v[in.op[1].reg], sizeof base);
-  if (Flow f = read_at<kDwords>(w, in, in.op[0].reg, static_cast<u32>(in.offset) * kScale); f != Flow::kNext) return f;
+  if (Flow f = read_at<kDwords>(w, in, in.op[0].reg, static_cast<u32>(in.offset) * kScale);
+      f != Flow::kNext)
+    return f;
   u32 at[kLanes];
   const u32 offset = static_cast<u32>(in.offset1) * kScale;
-  if (const int lane = addresses<4 * kDwords>(w, base, offset, at); lane >= 0) return outside(w, in, lane, at[lane], 4 * kDwords);
+  if (const int lane = addresses<4 * kDwords>(w, base, offset, at); lane >= 0)
+    return outside(w, in, lane, at[lane], 4 * kDwords);
   alignas(64) u32 rows[kDwords][kLanes] = {};
   for (int l = 0; l < kLanes; ++l) {
     u32 lane[kDwords] = {};
@@ -93,15 +99,19 @@ Flow write(Wave& w, const Inst& in) {
 }
 template <int kDwords, int kScale>
 Flow write2(Wave& w, const Inst& in) {
-  if (Flow f = write_at<kDwords>(w, in, in.op[1].reg, static_cast<u32>(in.offset) * kScale); f != Flow::kNext) return f;
+  if (Flow f = write_at<kDwords>(w, in, in.op[1].reg, static_cast<u32>(in.offset) * kScale);
+      f != Flow::kNext)
+    return f;
   return write_at<kDwords>(w, in, in.op[2].reg, static_cast<u32>(in.offset1) * kScale);
 }
 
-// Sub-dword reads. kHalf: -1 whole register, 0 low half kept company by the old high half, 1 the high half.
+// Sub-dword reads. kHalf: -1 whole register, 0 low half kept company by the old high half, 1 the
+// high half.
 template <class T, int kHalf>
 Flow read_small(Wave& w, const Inst& in) {
   u32 at[kLanes];
-  if (const int lane = addresses<sizeof(T)>(w, w.v[in.op[1].reg], static_cast<u32>(in.offset), at); lane >= 0) {
+  if (const int lane = addresses<sizeof(T)>(w, w.v[in.op[1].reg], static_cast<u32>(in.offset), at);
+      lane >= 0) {
     return outside(w, in, lane, at[lane], sizeof(T));
   }
   for (int l = 0; l < kLanes; ++l) {
@@ -110,14 +120,17 @@ Flow read_small(Wave& w, const Inst& in) {
     std::memcpy(&value, w.group->lds.data() + at[l], sizeof value);
     u32& to = w.v[in.op[0].reg][l];
     const u32 wide = static_cast<u32>(static_cast<i32>(value));
-    to = kHalf < 0 ? wide : kHalf == 0 ? (to & 0xffff0000) | (wide & 0xffff) : (to & 0xffff) | wide << 16;
+    to = kHalf < 0    ? wide
+         : kHalf == 0 ? (to & 0xffff0000) | (wide & 0xffff)
+                      : (to & 0xffff) | wide << 16;
   }
   return Flow::kNext;
 }
 template <class T, int kShift>
 Flow write_small(Wave& w, const Inst& in) {
   u32 at[kLanes];
-  if (const int lane = addresses<sizeof(T)>(w, w.v[in.op[0].reg], static_cast<u32>(in.offset), at); lane >= 0) {
+  if (const int lane = addresses<sizeof(T)>(w, w.v[in.op[0].reg], static_cast<u32>(in.offset), at);
+      lane >= 0) {
     return outside(w, in, lane, at[lane], sizeof(T));
   }
   for (int l = 0; l < kLanes; ++l) {
@@ -133,7 +146,8 @@ template <class T, bool kReturn, auto Fn>
 Flow atomic(Wave& w, const Inst& in) {
   const int a = kReturn ? 1 : 0;
   u32 at[kLanes];
-  if (const int lane = addresses<sizeof(T)>(w, w.v[in.op[a].reg], static_cast<u32>(in.offset), at); lane >= 0) {
+  if (const int lane = addresses<sizeof(T)>(w, w.v[in.op[a].reg], static_cast<u32>(in.offset), at);
+      lane >= 0) {
     return outside(w, in, lane, at[lane], sizeof(T));
   }
   constexpr int kDwords = sizeof(T) / 4;
@@ -143,16 +157,20 @@ Flow atomic(Wave& w, const Inst& in) {
     std::memcpy(&old, w.group->lds.data() + at[l], sizeof old);
     for (int d = kDwords; d-- > 0;) {
       x = static_cast<T>((u64{x} << 31 << 1) | w.v[in.op[a + 1].reg + d][l]);
-      if (in.op[a + 2].kind == Operand::Kind::kVector) y = static_cast<T>((u64{y} << 31 << 1) | w.v[in.op[a + 2].reg + d][l]);
+      if (in.op[a + 2].kind == Operand::Kind::kVector)
+        y = static_cast<T>((u64{y} << 31 << 1) | w.v[in.op[a + 2].reg + d][l]);
     }
     const T value = Fn(old, x, y);
     std::memcpy(w.group->lds.data() + at[l], &value, sizeof value);
-    for (int d = 0; kReturn && d < kDwords; ++d) w.v[in.op[0].reg + d][l] = static_cast<u32>(u64{old} >> 32 * d);
+    for (int d = 0; kReturn && d < kDwords; ++d)
+      w.v[in.op[0].reg + d][l] = static_cast<u32>(u64{old} >> 32 * d);
   }
   return Flow::kNext;
 }
 
-Flow bpermute(Wave& w, const Inst& in) {  // pull: D[l] = data[(address[l] / 4) mod 64]; inactive sources give 0
+Flow bpermute(
+    Wave& w,
+    const Inst& in) {  // pull: D[l] = data[(address[l] / 4) mod 64]; inactive sources give 0
   const u32 *address = w.v[in.op[1].reg], *data = w.v[in.op[2].reg];
   alignas(64) u32 r[kLanes];
   const u64 exec = w.exec();
@@ -163,7 +181,9 @@ Flow bpermute(Wave& w, const Inst& in) {  // pull: D[l] = data[(address[l] / 4) 
   store_row(w, in.op[0].reg, r);
   return Flow::kNext;
 }
-Flow permute(Wave& w, const Inst& in) {  // push: D[(address[l] / 4) mod 64] = data[l]; lanes nobody writes get 0
+Flow permute(
+    Wave& w,
+    const Inst& in) {  // push: D[(address[l] / 4) mod 64] = data[l]; lanes nobody writes get 0
   const u32 *address = w.v[in.op[1].reg], *data = w.v[in.op[2].reg];
   alignas(64) u32 r[kLanes] = {};
   for (int l = 0; l < kLanes; ++l) {
@@ -172,13 +192,16 @@ Flow permute(Wave& w, const Inst& in) {  // push: D[(address[l] / 4) mod 64] = d
   store_row(w, in.op[0].reg, r);
   return Flow::kNext;
 }
-Flow swizzle(Wave& w, const Inst& in) {  // offset[15]: four lanes by 2-bit selects, else and / or / xor within 32 lanes
+Flow swizzle(Wave& w, const Inst& in) {  // offset[15]: four lanes by 2-bit selects, else and / or /
+                                         // xor within 32 lanes
   const u32* data = w.v[in.op[1].reg];
   const u32 o = static_cast<u32>(in.offset);
   alignas(64) u32 r[kLanes];
   for (int l = 0; l < kLanes; ++l) {
-    const int from = o & 0x8000 ? (l & ~3) | static_cast<int>(o >> 2 * (l & 3) & 3)
-                                : (l & 32) | static_cast<int>((((l & 31) & (o & 31)) | (o >> 5 & 31)) ^ (o >> 10 & 31));
+    const int from =
+        o & 0x8000
+            ? (l & ~3) | static_cast<int>(o >> 2 * (l & 3) & 3)
+            : (l & 32) | static_cast<int>((((l & 31) & (o & 31)) | (o >> 5 & 31)) ^ (o >> 10 & 31));
     r[l] = w.active(from) ? data[from] : 0;
   }
   store_row(w, in.op[0].reg, r);
@@ -186,7 +209,8 @@ Flow swizzle(Wave& w, const Inst& in) {  // offset[15]: four lanes by 2-bit sele
 }
 
 template <class T>
-void add_atomics(std::vector<Semantics>& all, const std::array<std::array<std::string_view, 2>, 12>& names) {
+void add_atomics(std::vector<Semantics>& all,
+                 const std::array<std::array<std::string_view, 2>, 12>& names) {
   using S = std::make_signed_t<T>;
   const auto add = [&]<auto Fn>(int i) {
     all.push_back({names[i][0], atomic<T, false, Fn>});
@@ -196,9 +220,12 @@ void add_atomics(std::vector<Semantics>& all, const std::array<std::array<std::s
   add.template operator()<[](T m, T x, T) { return static_cast<T>(m - x); }>(1);
   add.template operator()<[](T m, T x, T) { return static_cast<T>(x - m); }>(2);
   add.template operator()<[](T m, T x, T) { return static_cast<T>(m >= x ? 0 : m + 1); }>(3);
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(m == 0 || m > x ? x : m - 1); }>(4);
-  add.template operator()<[](T m, T x, T) { return static_cast<S>(m) < static_cast<S>(x) ? m : x; }>(5);
-  add.template operator()<[](T m, T x, T) { return static_cast<S>(m) > static_cast<S>(x) ? m : x; }>(6);
+  add.template operator()<[](T m, T x, T) { return static_cast<T>(m == 0 || m > x ? x : m - 1); }>(
+      4);
+  add.template
+  operator()<[](T m, T x, T) { return static_cast<S>(m) < static_cast<S>(x) ? m : x; }>(5);
+  add.template
+  operator()<[](T m, T x, T) { return static_cast<S>(m) > static_cast<S>(x) ? m : x; }>(6);
   add.template operator()<[](T m, T x, T) { return m < x ? m : x; }>(7);
   add.template operator()<[](T m, T x, T) { return m > x ? m : x; }>(8);
   add.template operator()<[](T m, T x, T) { return static_cast<T>(m & x); }>(9);
@@ -211,34 +238,72 @@ u32 add_f32(u32 m, u32 x, u32) { return as_bits(as_float(m) + as_float(x)); }
 
 std::vector<Semantics> lds_semantics() {
   std::vector<Semantics> all = {
-      {"ds_read_b32", read<1>}, {"ds_read_b64", read<2>}, {"ds_read_b96", read<3>}, {"ds_read_b128", read<4>},
-      {"ds_read2_b32", read2<1, 4>}, {"ds_read2_b64", read2<2, 8>}, {"ds_read2st64_b32", read2<1, 256>},
-      {"ds_read2st64_b64", read2<2, 512>}, {"ds_read_u8", read_small<u8, -1>}, {"ds_read_i8", read_small<std::int8_t, -1>},
-      {"ds_read_u16", read_small<u16, -1>}, {"ds_read_i16", read_small<std::int16_t, -1>},
-      {"ds_read_u8_d16", read_small<u8, 0>}, {"ds_read_u8_d16_hi", read_small<u8, 1>},
-      {"ds_read_i8_d16", read_small<std::int8_t, 0>}, {"ds_read_i8_d16_hi", read_small<std::int8_t, 1>},
-      {"ds_read_u16_d16", read_small<u16, 0>}, {"ds_read_u16_d16_hi", read_small<u16, 1>},
-      {"ds_write_b32", write<1>}, {"ds_write_b64", write<2>}, {"ds_write_b96", write<3>}, {"ds_write_b128", write<4>},
-      {"ds_write2_b32", write2<1, 4>}, {"ds_write2_b64", write2<2, 8>}, {"ds_write2st64_b32", write2<1, 256>},
-      {"ds_write2st64_b64", write2<2, 512>}, {"ds_write_b8", write_small<u8, 0>}, {"ds_write_b16", write_small<u16, 0>},
-      {"ds_write_b8_d16_hi", write_small<u8, 16>}, {"ds_write_b16_d16_hi", write_small<u16, 16>},
-      {"ds_bpermute_b32", bpermute}, {"ds_permute_b32", permute}, {"ds_swizzle_b32", swizzle},
+      {"ds_read_b32", read<1>},
+      {"ds_read_b64", read<2>},
+      {"ds_read_b96", read<3>},
+      {"ds_read_b128", read<4>},
+      {"ds_read2_b32", read2<1, 4>},
+      {"ds_read2_b64", read2<2, 8>},
+      {"ds_read2st64_b32", read2<1, 256>},
+      {"ds_read2st64_b64", read2<2, 512>},
+      {"ds_read_u8", read_small<u8, -1>},
+      {"ds_read_i8", read_small<std::int8_t, -1>},
+      {"ds_read_u16", read_small<u16, -1>},
+      {"ds_read_i16", read_small<std::int16_t, -1>},
+      {"ds_read_u8_d16", read_small<u8, 0>},
+      {"ds_read_u8_d16_hi", read_small<u8, 1>},
+      {"ds_read_i8_d16", read_small<std::int8_t, 0>},
+      {"ds_read_i8_d16_hi", read_small<std::int8_t, 1>},
+      {"ds_read_u16_d16", read_small<u16, 0>},
+      {"ds_read_u16_d16_hi", read_small<u16, 1>},
+      {"ds_write_b32", write<1>},
+      {"ds_write_b64", write<2>},
+      {"ds_write_b96", write<3>},
+      {"ds_write_b128", write<4>},
+      {"ds_write2_b32", write2<1, 4>},
+      {"ds_write2_b64", write2<2, 8>},
+      {"ds_write2st64_b32", write2<1, 256>},
+      {"ds_write2st64_b64", write2<2, 512>},
+      {"ds_write_b8", write_small<u8, 0>},
+      {"ds_write_b16", write_small<u16, 0>},
+      {"ds_write_b8_d16_hi", write_small<u8, 16>},
+      {"ds_write_b16_d16_hi", write_small<u16, 16>},
+      {"ds_bpermute_b32", bpermute},
+      {"ds_permute_b32", permute},
+      {"ds_swizzle_b32", swizzle},
       {"ds_wrxchg_rtn_b32", atomic<u32, true, [](u32, u32 x, u32) { return x; }>},
       {"ds_wrxchg_rtn_b64", atomic<u64, true, [](u64, u64 x, u64) { return x; }>},
       {"ds_cmpst_b32", atomic<u32, false, [](u32 m, u32 c, u32 x) { return m == c ? x : m; }>},
       {"ds_cmpst_rtn_b32", atomic<u32, true, [](u32 m, u32 c, u32 x) { return m == c ? x : m; }>},
       {"ds_cmpst_b64", atomic<u64, false, [](u64 m, u64 c, u64 x) { return m == c ? x : m; }>},
       {"ds_cmpst_rtn_b64", atomic<u64, true, [](u64 m, u64 c, u64 x) { return m == c ? x : m; }>},
-      {"ds_add_f32", atomic<u32, false, add_f32>}, {"ds_add_rtn_f32", atomic<u32, true, add_f32>},
+      {"ds_add_f32", atomic<u32, false, add_f32>},
+      {"ds_add_rtn_f32", atomic<u32, true, add_f32>},
   };
-  add_atomics<u32>(all, {{{"ds_add_u32", "ds_add_rtn_u32"}, {"ds_sub_u32", "ds_sub_rtn_u32"}, {"ds_rsub_u32", "ds_rsub_rtn_u32"},
-                          {"ds_inc_u32", "ds_inc_rtn_u32"}, {"ds_dec_u32", "ds_dec_rtn_u32"}, {"ds_min_i32", "ds_min_rtn_i32"},
-                          {"ds_max_i32", "ds_max_rtn_i32"}, {"ds_min_u32", "ds_min_rtn_u32"}, {"ds_max_u32", "ds_max_rtn_u32"},
-                          {"ds_and_b32", "ds_and_rtn_b32"}, {"ds_or_b32", "ds_or_rtn_b32"}, {"ds_xor_b32", "ds_xor_rtn_b32"}}});
-  add_atomics<u64>(all, {{{"ds_add_u64", "ds_add_rtn_u64"}, {"ds_sub_u64", "ds_sub_rtn_u64"}, {"ds_rsub_u64", "ds_rsub_rtn_u64"},
-                          {"ds_inc_u64", "ds_inc_rtn_u64"}, {"ds_dec_u64", "ds_dec_rtn_u64"}, {"ds_min_i64", "ds_min_rtn_i64"},
-                          {"ds_max_i64", "ds_max_rtn_i64"}, {"ds_min_u64", "ds_min_rtn_u64"}, {"ds_max_u64", "ds_max_rtn_u64"},
-                          {"ds_and_b64", "ds_and_rtn_b64"}, {"ds_or_b64", "ds_or_rtn_b64"}, {"ds_xor_b64", "ds_xor_rtn_b64"}}});
+  add_atomics<u32>(all, {{{"ds_add_u32", "ds_add_rtn_u32"},
+                          {"ds_sub_u32", "ds_sub_rtn_u32"},
+                          {"ds_rsub_u32", "ds_rsub_rtn_u32"},
+                          {"ds_inc_u32", "ds_inc_rtn_u32"},
+                          {"ds_dec_u32", "ds_dec_rtn_u32"},
+                          {"ds_min_i32", "ds_min_rtn_i32"},
+                          {"ds_max_i32", "ds_max_rtn_i32"},
+                          {"ds_min_u32", "ds_min_rtn_u32"},
+                          {"ds_max_u32", "ds_max_rtn_u32"},
+                          {"ds_and_b32", "ds_and_rtn_b32"},
+                          {"ds_or_b32", "ds_or_rtn_b32"},
+                          {"ds_xor_b32", "ds_xor_rtn_b32"}}});
+  add_atomics<u64>(all, {{{"ds_add_u64", "ds_add_rtn_u64"},
+                          {"ds_sub_u64", "ds_sub_rtn_u64"},
+                          {"ds_rsub_u64", "ds_rsub_rtn_u64"},
+                          {"ds_inc_u64", "ds_inc_rtn_u64"},
+                          {"ds_dec_u64", "ds_dec_rtn_u64"},
+                          {"ds_min_i64", "ds_min_rtn_i64"},
+                          {"ds_max_i64", "ds_max_rtn_i64"},
+                          {"ds_min_u64", "ds_min_rtn_u64"},
+                          {"ds_max_u64", "ds_max_rtn_u64"},
+                          {"ds_and_b64", "ds_and_rtn_b64"},
+                          {"ds_or_b64", "ds_or_rtn_b64"},
+                          {"ds_xor_b64", "ds_xor_rtn_b64"}}});
   return all;
 }
 

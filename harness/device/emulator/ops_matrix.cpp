@@ -1,10 +1,12 @@
-// MFMA. Layouts by one closed form (wave64, M x N x K with B blocks, kpl = M K B / 64 elements a lane):
+// MFMA. Layouts by one closed form (wave64, M x N x K with B blocks, kpl = M K B / 64 elements a
+// lane):
 //   A: i = l mod M, block = (l / M) mod B, k = (l / M / B) kpl + e; B the same with j for i;
-//   C and D, N = 32: i = 8 (r mod 16 / 4) + 4 (l / 32) + r mod 4, block = r / 16; N = 16: i = 4 (l / 16) + r mod 4,
-//   block = r / 4; N = 4: i = r, block = l / 4; f64 16x16x4: i = 4 r + l / 16; j = l mod N always.
+//   C and D, N = 32: i = 8 (r mod 16 / 4) + 4 (l / 32) + r mod 4, block = r / 16; N = 16: i = 4 (l
+//   / 16) + r mod 4, block = r / 4; N = 4: i = r, block = l / 4; f64 16x16x4: i = 4 r + l / 16; j =
+//   l mod N always.
 // Source: AMD matrix instruction calculator's published layouts; MI300 ISA, chapter 7.
-// Arithmetic: each element is a chain of f32 FMAs over k in ascending order, which hardware's is not; gfx90a flushes
-// subnormal inputs and results, gfx942 keeps them.
+// Arithmetic: each element is a chain of f32 FMAs over k in ascending order, which hardware's is
+// not; gfx90a flushes subnormal inputs and results, gfx942 keeps them.
 #include <fmt/format.h>
 
 #include "harness/device/emulator/float_ops.hpp"
@@ -22,15 +24,19 @@ float decode_fnuz(u32 code, int exponent_bits, int bias) {
   if (code == 0x80) return as_float(0x7fc00000);
   const int mantissa_bits = 7 - exponent_bits;
   const int exponent = static_cast<int>(code >> mantissa_bits & ((1u << exponent_bits) - 1));
-  const float fraction = static_cast<float>(code & ((1u << mantissa_bits) - 1)) / static_cast<float>(1 << mantissa_bits);
-  const float value = exponent ? std::ldexp(1 + fraction, exponent - bias) : std::ldexp(fraction, 1 - bias);
+  const float fraction = static_cast<float>(code & ((1u << mantissa_bits) - 1)) /
+                         static_cast<float>(1 << mantissa_bits);
+  const float value =
+      exponent ? std::ldexp(1 + fraction, exponent - bias) : std::ldexp(fraction, 1 - bias);
   return code & 0x80 ? -value : value;
 }
 template <Element kE>
 float element(const u32 (*rows)[kLanes], int lane, int e) {
   if constexpr (kE == Element::kF32) return as_float(rows[e][lane]);
-  if constexpr (kE == Element::kF16) return half_to_float(rows[e / 2][lane] >> 16 * (e % 2) & 0xffff);
-  if constexpr (kE == Element::kBf16) return as_float(e % 2 ? rows[e / 2][lane] & 0xffff0000 : rows[e / 2][lane] << 16);
+  if constexpr (kE == Element::kF16)
+    return half_to_float(rows[e / 2][lane] >> 16 * (e % 2) & 0xffff);
+  if constexpr (kE == Element::kBf16)
+    return as_float(e % 2 ? rows[e / 2][lane] & 0xffff0000 : rows[e / 2][lane] << 16);
   const u32 code = rows[e / 4][lane] >> 8 * (e % 4) & 0xff;
   return kE == Element::kFp8 ? decode_fnuz(code, 4, 8) : decode_fnuz(code, 5, 16);
 }
@@ -61,33 +67,40 @@ u32 matrix_control(const Wave& w) {
 
 template <Shape kS, Element kA, Element kB>
 Flow mfma(Wave& w, const Inst& in) {
-  if (in.cbsz || in.abid || in.blgp) return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
+  if (in.cbsz || in.abid || in.blgp)
+    return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
   constexpr int kPerLane = kS.m * kS.k * kS.blocks / 64, kRegisters = kS.m * kS.n * kS.blocks / 64;
   HostControl control(host_control_f32(w.mode), matrix_control(w));
-  alignas(64) static thread_local float a[kS.blocks][kS.k][kS.m], b[kS.blocks][kS.k][kS.n], d[kS.blocks][kS.m][kS.n];
+  alignas(64) static thread_local float a[kS.blocks][kS.k][kS.m], b[kS.blocks][kS.k][kS.n],
+      d[kS.blocks][kS.m][kS.n];
   const auto* ra = &w.v[in.op[1].reg];
   const auto* rb = &w.v[in.op[2].reg];
   for (int l = 0; l < kLanes; ++l) {
     for (int e = 0; e < kPerLane; ++e) {
-      a[l / kS.m % kS.blocks][l / kS.m / kS.blocks * kPerLane + e][l % kS.m] = element<kA>(ra, l, e);
-      b[l / kS.n % kS.blocks][l / kS.n / kS.blocks * kPerLane + e][l % kS.n] = element<kB>(rb, l, e);
+      a[l / kS.m % kS.blocks][l / kS.m / kS.blocks * kPerLane + e][l % kS.m] =
+          element<kA>(ra, l, e);
+      b[l / kS.n % kS.blocks][l / kS.n / kS.blocks * kPerLane + e][l % kS.n] =
+          element<kB>(rb, l, e);
     }
   }
   alignas(64) u32 c[kRegisters][kLanes];
   accumulator(w, in, kRegisters, c);
   for (int r = 0; r < kRegisters; ++r) {
-    for (int l = 0; l < kLanes; ++l) d[kBlock(kS, l, r)][kRow(kS, l, r)][l % kS.n] = as_float(c[r][l]);
+    for (int l = 0; l < kLanes; ++l)
+      d[kBlock(kS, l, r)][kRow(kS, l, r)][l % kS.n] = as_float(c[r][l]);
   }
   for (int block = 0; block < kS.blocks; ++block) {
     for (int i = 0; i < kS.m; ++i) {
       for (int k = 0; k < kS.k; ++k) {
         const float x = a[block][k][i];
-        for (int j = 0; j < kS.n; ++j) d[block][i][j] = __builtin_fmaf(x, b[block][k][j], d[block][i][j]);
+        for (int j = 0; j < kS.n; ++j)
+          d[block][i][j] = __builtin_fmaf(x, b[block][k][j], d[block][i][j]);
       }
     }
   }
   for (int r = 0; r < kRegisters; ++r) {
-    for (int l = 0; l < kLanes; ++l) c[r][l] = as_bits(d[kBlock(kS, l, r)][kRow(kS, l, r)][l % kS.n]);
+    for (int l = 0; l < kLanes; ++l)
+      c[r][l] = as_bits(d[kBlock(kS, l, r)][kRow(kS, l, r)][l % kS.n]);
     std::memcpy(w.v[in.op[0].reg + r], c[r], sizeof c[r]);  // MFMA ignores EXEC
   }
   return Flow::kNext;
@@ -96,10 +109,11 @@ Flow mfma(Wave& w, const Inst& in) {
 using Float16 = float __attribute__((vector_size(64)));
 using Bits16 = u32 __attribute__((vector_size(64)));
 
-// The attention kernels' instruction, with the same rule as mfma() above: 16 x 16 x 16, bf16. A row of D is 16 lanes
-// of one register, so that sixteen row accumulators stay in vector registers.
+// The attention kernels' instruction, with the same rule as mfma() above: 16 x 16 x 16, bf16. A row
+// of D is 16 lanes of one register, so that sixteen row accumulators stay in vector registers.
 Flow mfma_16x16x16_bf16(Wave& w, const Inst& in) {
-  if (in.cbsz || in.abid || in.blgp) return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
+  if (in.cbsz || in.abid || in.blgp)
+    return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
   HostControl control(host_control_f32(w.mode), matrix_control(w));
   alignas(64) float a[4][4][16];  // [k / 4][k % 4][i]
   Float16 b[4][4];                // [k / 4][k % 4] over j
@@ -107,7 +121,8 @@ Flow mfma_16x16x16_bf16(Wave& w, const Inst& in) {
   const auto* rb = &w.v[in.op[2].reg];
   for (int g = 0; g < 4; ++g) {
     for (int h = 0; h < 2; ++h) {
-      const Bits16 pa = *reinterpret_cast<const Bits16*>(&ra[h][16 * g]), pb = *reinterpret_cast<const Bits16*>(&rb[h][16 * g]);
+      const Bits16 pa = *reinterpret_cast<const Bits16*>(&ra[h][16 * g]),
+                   pb = *reinterpret_cast<const Bits16*>(&rb[h][16 * g]);
       *reinterpret_cast<Float16*>(a[g][2 * h]) = std::bit_cast<Float16>(pa << 16);
       *reinterpret_cast<Float16*>(a[g][2 * h + 1]) = std::bit_cast<Float16>(pa & 0xffff0000u);
       b[g][2 * h] = std::bit_cast<Float16>(pb << 16);
@@ -116,7 +131,9 @@ Flow mfma_16x16x16_bf16(Wave& w, const Inst& in) {
   }
   Float16 d[16];
   for (int i = 0; i < 16; ++i) {
-    const u32* c = in.op[3].kind == Operand::Kind::kVector ? &w.v[in.op[3].reg + i % 4][16 * (i / 4)] : in.op[3].row;
+    const u32* c = in.op[3].kind == Operand::Kind::kVector
+                       ? &w.v[in.op[3].reg + i % 4][16 * (i / 4)]
+                       : in.op[3].row;
     d[i] = *reinterpret_cast<const Float16*>(c);
   }
   for (int k = 0; k < 16; ++k) {
@@ -125,13 +142,15 @@ Flow mfma_16x16x16_bf16(Wave& w, const Inst& in) {
 #pragma clang loop unroll(full)
     for (int i = 0; i < 16; ++i) d[i] = __builtin_elementwise_fma(Float16{} + x[i], y, d[i]);
   }
-  for (int i = 0; i < 16; ++i) *reinterpret_cast<Float16*>(&w.v[in.op[0].reg + i % 4][16 * (i / 4)]) = d[i];
+  for (int i = 0; i < 16; ++i)
+    *reinterpret_cast<Float16*>(&w.v[in.op[0].reg + i % 4][16 * (i / 4)]) = d[i];
   return Flow::kNext;
 }
 
 template <Shape kS>
 Flow mfma_i8(Wave& w, const Inst& in) {
-  if (in.cbsz || in.abid || in.blgp) return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
+  if (in.cbsz || in.abid || in.blgp)
+    return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
   constexpr int kPerLane = kS.m * kS.k * kS.blocks / 64, kRegisters = kS.m * kS.n * kS.blocks / 64;
   const auto byte = [](const u32(*rows)[kLanes], int lane, int e) {
     return static_cast<i32>(static_cast<std::int8_t>(rows[e / 4][lane] >> 8 * (e % 4)));
@@ -139,8 +158,10 @@ Flow mfma_i8(Wave& w, const Inst& in) {
   static thread_local i32 a[kS.blocks][kS.k][kS.m], b[kS.blocks][kS.k][kS.n];
   for (int l = 0; l < kLanes; ++l) {
     for (int e = 0; e < kPerLane; ++e) {
-      a[l / kS.m % kS.blocks][l / kS.m / kS.blocks * kPerLane + e][l % kS.m] = byte(&w.v[in.op[1].reg], l, e);
-      b[l / kS.n % kS.blocks][l / kS.n / kS.blocks * kPerLane + e][l % kS.n] = byte(&w.v[in.op[2].reg], l, e);
+      a[l / kS.m % kS.blocks][l / kS.m / kS.blocks * kPerLane + e][l % kS.m] =
+          byte(&w.v[in.op[1].reg], l, e);
+      b[l / kS.n % kS.blocks][l / kS.n / kS.blocks * kPerLane + e][l % kS.n] =
+          byte(&w.v[in.op[2].reg], l, e);
     }
   }
   u32 c[kRegisters][kLanes];
@@ -162,18 +183,21 @@ Flow mfma_f64(Wave& w, const Inst& in) {
   constexpr int kRegisters = kS.m * kS.n * kS.blocks / 64;
   const auto at = [&](int slot, int lane, int r, bool negate) {
     const Operand& op = in.op[slot];
-    const double x = op.kind == Operand::Kind::kVector ? as_double(w.v[op.reg + 2 * r][lane], w.v[op.reg + 2 * r + 1][lane])
-                                                       : std::bit_cast<double>(op.value);
+    const double x = op.kind == Operand::Kind::kVector
+                         ? as_double(w.v[op.reg + 2 * r][lane], w.v[op.reg + 2 * r + 1][lane])
+                         : std::bit_cast<double>(op.value);
     return negate ? -x : x;
   };
   u64 out[kRegisters][kLanes];
   for (int r = 0; r < kRegisters; ++r) {
     for (int l = 0; l < kLanes; ++l) {
-      const int i = kS.m == 16 ? 4 * r + l / 16 : l / 16, j = l % kS.n, block = kS.m == 16 ? 0 : l / 4 % 4;
+      const int i = kS.m == 16 ? 4 * r + l / 16 : l / 16, j = l % kS.n,
+                block = kS.m == 16 ? 0 : l / 4 % 4;
       double sum = at(3, l, r, in.blgp & 4 || in.neg_lo & 4);
       for (int k = 0; k < kS.k; ++k) {
         const int la = (k * kS.blocks + block) * kS.m + i, lb = (k * kS.blocks + block) * kS.n + j;
-        sum = __builtin_fma(at(1, la, 0, in.blgp & 1 || in.neg_lo & 1), at(2, lb, 0, in.blgp & 2 || in.neg_lo & 2), sum);
+        sum = __builtin_fma(at(1, la, 0, in.blgp & 1 || in.neg_lo & 1),
+                            at(2, lb, 0, in.blgp & 2 || in.neg_lo & 2), sum);
       }
       out[r][l] = bits64(sum);
     }
@@ -188,7 +212,9 @@ Flow mfma_f64(Wave& w, const Inst& in) {
 }
 
 template <Shape kS, Element kA, Element kB = kA>
-Semantics entry(std::string_view name) { return {name, mfma<kS, kA, kB>}; }
+Semantics entry(std::string_view name) {
+  return {name, mfma<kS, kA, kB>};
+}
 
 }  // namespace
 
@@ -210,8 +236,10 @@ std::vector<Semantics> matrix_semantics() {
   both(entry<Shape{4, 4, 4, 16}, kF16>("v_mfma_f32_4x4x4f16"), "v_mfma_f32_4x4x4_16b_f16");
   both(entry<Shape{32, 32, 8, 1}, kF16>("v_mfma_f32_32x32x8f16"), "v_mfma_f32_32x32x8_f16");
   both(entry<Shape{16, 16, 16, 1}, kF16>("v_mfma_f32_16x16x16f16"), "v_mfma_f32_16x16x16_f16");
-  both(entry<Shape{32, 32, 4, 2}, kBf16>("v_mfma_f32_32x32x4bf16_1k"), "v_mfma_f32_32x32x4_2b_bf16");
-  both(entry<Shape{16, 16, 4, 4}, kBf16>("v_mfma_f32_16x16x4bf16_1k"), "v_mfma_f32_16x16x4_4b_bf16");
+  both(entry<Shape{32, 32, 4, 2}, kBf16>("v_mfma_f32_32x32x4bf16_1k"),
+       "v_mfma_f32_32x32x4_2b_bf16");
+  both(entry<Shape{16, 16, 4, 4}, kBf16>("v_mfma_f32_16x16x4bf16_1k"),
+       "v_mfma_f32_16x16x4_4b_bf16");
   both(entry<Shape{4, 4, 4, 16}, kBf16>("v_mfma_f32_4x4x4bf16_1k"), "v_mfma_f32_4x4x4_16b_bf16");
   both(entry<Shape{32, 32, 8, 1}, kBf16>("v_mfma_f32_32x32x8bf16_1k"), "v_mfma_f32_32x32x8_bf16");
   both({"v_mfma_f32_16x16x16bf16_1k", mfma_16x16x16_bf16}, "v_mfma_f32_16x16x16_bf16");
@@ -230,7 +258,8 @@ std::vector<Semantics> matrix_semantics() {
   all.push_back(entry<Shape{32, 32, 16, 1}, kFp8, kBf8>("v_mfma_f32_32x32x16_fp8_bf8"));
   all.push_back(entry<Shape{32, 32, 16, 1}, kBf8, kFp8>("v_mfma_f32_32x32x16_bf8_fp8"));
   all.push_back(entry<Shape{32, 32, 16, 1}, kBf8, kBf8>("v_mfma_f32_32x32x16_bf8_bf8"));
-  both({"v_mfma_f64_16x16x4f64", mfma_f64<Shape{16, 16, 4, 1}>, Type::kF64}, "v_mfma_f64_16x16x4_f64");
+  both({"v_mfma_f64_16x16x4f64", mfma_f64<Shape{16, 16, 4, 1}>, Type::kF64},
+       "v_mfma_f64_16x16x4_f64");
   both({"v_mfma_f64_4x4x4f64", mfma_f64<Shape{4, 4, 4, 4}>, Type::kF64}, "v_mfma_f64_4x4x4_4b_f64");
   return all;
 }

@@ -1,4 +1,5 @@
-// Vector f32, f64 and f16 arithmetic, transcendentals and conversions. Source: AMD Instinct MI300 ISA, chapter 12.
+// Vector f32, f64 and f16 arithmetic, transcendentals and conversions. Source: AMD Instinct MI300
+// ISA, chapter 12.
 #include <algorithm>
 
 #include "harness/device/emulator/float_ops.hpp"
@@ -10,7 +11,9 @@ constexpr i32 sg(u32 value) { return static_cast<i32>(value); }
 
 u32 add(u32 a, u32 b) { return as_bits(as_float(a) + as_float(b)); }
 u32 mul(u32 a, u32 b) { return as_bits(as_float(a) * as_float(b)); }
-u32 fma(u32 a, u32 b, u32 c) { return as_bits(__builtin_fmaf(as_float(a), as_float(b), as_float(c))); }
+u32 fma(u32 a, u32 b, u32 c) {
+  return as_bits(__builtin_fmaf(as_float(a), as_float(b), as_float(c)));
+}
 
 u32 cvt_u32_f32(u32 a) {
   const float x = as_float(a);
@@ -70,8 +73,9 @@ u32 turn(u32 a, bool cosine) {
   return as_bits(static_cast<float>(cosine ? std::cos(r) : std::sin(r)));
 }
 
-// v_div_scale_f32: D = S0 pre-scaled by 2^64 when numerator S2 and denominator S1 would over- or underflow; op[1] gets
-// the lanes whose quotient v_div_fmas must scale back. Source: MI300 ISA, V_DIV_SCALE_F32.
+// v_div_scale_f32: D = S0 pre-scaled by 2^64 when numerator S2 and denominator S1 would over- or
+// underflow; op[1] gets the lanes whose quotient v_div_fmas must scale back. Source: MI300 ISA,
+// V_DIV_SCALE_F32.
 struct Scaled {
   u32 value;
   bool post;
@@ -104,8 +108,8 @@ Flow div_scale_f32(Wave& w, const Inst& in) {
   set_scalar64(w, in.op[1], post & w.exec());
   return Flow::kNext;
 }
-// fma, times 2^64 or 2^-64 (by the exponent of S2) in the lanes of VCC. The manual's 2^32 contradicts V_DIV_SCALE's 2^64;
-// RDNA3's text has 2^64, used here.
+// fma, times 2^64 or 2^-64 (by the exponent of S2) in the lanes of VCC. The manual's 2^32
+// contradicts V_DIV_SCALE's 2^64; RDNA3's text has 2^64, used here.
 Flow div_fmas_f32(Wave& w, const Inst& in) {
   const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2), *c = fetch(w, in, 3);
   const u64 post = w.s64(kVcc);
@@ -126,23 +130,28 @@ u32 div_fixup(u32 a, u32 denominator, u32 numerator) {
   if ((n == 0 && d == 0) || (std::isinf(n) && std::isinf(d))) return 0xffc00000;
   if (d == 0 || std::isinf(n)) return sign | 0x7f800000;
   if (std::isinf(d) || n == 0) return sign;
-  const int gap = static_cast<int>(numerator >> 23 & 0xff) - static_cast<int>(denominator >> 23 & 0xff);
+  const int gap =
+      static_cast<int>(numerator >> 23 & 0xff) - static_cast<int>(denominator >> 23 & 0xff);
   if (gap < -150) return sign;  // underflow
   if ((denominator >> 23 & 0xff) == 255) return sign | 0x7f800000;
   return sign | (as_bits(q) & 0x7fffffff);
 }
 
-// --- f64 -------------------------------------------------------------------------------------------------------------
+// --- f64
+// -------------------------------------------------------------------------------------------------------------
 struct Pairs {
   const u32 *low, *high;
   double at(int l) const { return as_double(low[l], high[l]); }
 };
-Pairs pair(Wave& w, const Inst& in, int slot) { return {fetch(w, in, slot), fetch_high(w, in, slot)}; }
+Pairs pair(Wave& w, const Inst& in, int slot) {
+  return {fetch(w, in, slot), fetch_high(w, in, slot)};
+}
 
 template <int kSources, auto Fn>
 Flow map_f64(Wave& w, const Inst& in) {
   HostControl control(host_control_f32(w.mode), host_control_f64(w.mode));
-  const Pairs a = pair(w, in, 1), b = kSources > 1 ? pair(w, in, 2) : a, c = kSources > 2 ? pair(w, in, 3) : a;
+  const Pairs a = pair(w, in, 1), b = kSources > 1 ? pair(w, in, 2) : a,
+              c = kSources > 2 ? pair(w, in, 3) : a;
   alignas(64) u32 r0[kLanes], r1[kLanes];
   for (int l = 0; l < kLanes; ++l) {
     u64 bits;
@@ -157,7 +166,8 @@ Flow map_f64(Wave& w, const Inst& in) {
 }
 double min64(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) {
-    const bool signals = (std::isnan(a) && !(bits64(a) >> 51 & 1)) || (std::isnan(b) && !(bits64(b) >> 51 & 1));
+    const bool signals =
+        (std::isnan(a) && !(bits64(a) >> 51 & 1)) || (std::isnan(b) && !(bits64(b) >> 51 & 1));
     return signals ? a + b : std::isnan(a) ? b : a;
   }
   return a == 0 && b == 0 ? (std::signbit(a) ? a : b) : a < b ? a : b;
@@ -201,37 +211,47 @@ Flow ldexp_f64(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
-// --- f16: evaluated in f32, whose 24 bits make one rounding of +, -, * the same as rounding once; fma in f64 ---------
+// --- f16: evaluated in f32, whose 24 bits make one rounding of +, -, * the same as rounding once;
+// fma in f64 ---------
 u32 half(float value) { return float_to_half(value); }
 float hf(u32 bits) { return half_to_float(bits & 0xffff); }
 template <auto Fn>
-Flow half1(Wave& w, const Inst& in) { return map1<[](u32 a) { return half(Fn(hf(a))); }>(w, in); }
+Flow half1(Wave& w, const Inst& in) {
+  return map1<[](u32 a) { return half(Fn(hf(a))); }>(w, in);
+}
 template <auto Fn>
-Flow half2(Wave& w, const Inst& in) { return map2<[](u32 a, u32 b) { return half(Fn(hf(a), hf(b))); }>(w, in); }
+Flow half2(Wave& w, const Inst& in) {
+  return map2<[](u32 a, u32 b) { return half(Fn(hf(a), hf(b))); }>(w, in);
+}
 u32 fma_half(u32 a, u32 b, u32 c) {
-  const double exact = static_cast<double>(hf(a)) * hf(b) + hf(c);  // 22 + 11 bits: exact in most, one rounding else
+  const double exact =
+      static_cast<double>(hf(a)) * hf(b) + hf(c);  // 22 + 11 bits: exact in most, one rounding else
   return std::bit_cast<u16>(static_cast<_Float16>(exact));
 }
 
 std::vector<Semantics> arithmetic() {
-  const auto f32 = [](std::string_view name, Handler run) { return Semantics{name, run, Type::kF32, true}; };
-  const auto f64 = [](std::string_view name, Handler run) { return Semantics{name, run, Type::kF64, true}; };
-  const auto f16 = [](std::string_view name, Handler run) { return Semantics{name, run, Type::kF16, false}; };
+  const auto f32 = [](std::string_view name, Handler run) {
+    return Semantics{name, run, Type::kF32, true};
+  };
   return {
-      f32("v_add_f32", map2<add>), f32("v_mul_f32", map2<mul>), f32("v_fma_f32", map3<fma>),
+      f32("v_add_f32", map2<add>),
+      f32("v_mul_f32", map2<mul>),
+      f32("v_fma_f32", map3<fma>),
       f32("v_sub_f32", map2<[](u32 a, u32 b) { return as_bits(as_float(a) - as_float(b)); }>),
       f32("v_subrev_f32", map2<[](u32 a, u32 b) { return as_bits(as_float(b) - as_float(a)); }>),
-      f32("v_mul_legacy_f32", map2<[](u32 a, u32 b) {
-            return as_float(a) == 0 || as_float(b) == 0 ? 0u : mul(a, b);
-          }>),
-      f32("v_mac_f32", [](Wave& w, const Inst& in) {
+      f32("v_mul_legacy_f32",
+          map2<[](u32 a, u32 b) { return as_float(a) == 0 || as_float(b) == 0 ? 0u : mul(a, b); }>),
+      f32("v_mac_f32",
+          [](Wave& w, const Inst& in) {
             const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2), *d = w.v[in.op[0].reg];
             alignas(64) u32 r[kLanes];
-            for (int l = 0; l < kLanes; ++l) r[l] = as_bits(as_float(a[l]) * as_float(b[l]) + as_float(d[l]));
+            for (int l = 0; l < kLanes; ++l)
+              r[l] = as_bits(as_float(a[l]) * as_float(b[l]) + as_float(d[l]));
             store(w, in, r);
             return Flow::kNext;
           }),
-      f32("v_fmac_f32", [](Wave& w, const Inst& in) {
+      f32("v_fmac_f32",
+          [](Wave& w, const Inst& in) {
             const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2), *d = w.v[in.op[0].reg];
             alignas(64) u32 r[kLanes];
             for (int l = 0; l < kLanes; ++l) r[l] = fma(a[l], b[l], d[l]);
@@ -239,43 +259,64 @@ std::vector<Semantics> arithmetic() {
             return Flow::kNext;
           }),
       f32("v_fmamk_f32", map3<[](u32 a, u32 k, u32 b) { return fma(a, k, b); }>),
-      f32("v_fmaak_f32", map3<fma>), f32("v_madmk_f32", map3<[](u32 a, u32 k, u32 b) { return add(mul(a, k), b); }>),
+      f32("v_fmaak_f32", map3<fma>),
+      f32("v_madmk_f32", map3<[](u32 a, u32 k, u32 b) { return add(mul(a, k), b); }>),
       f32("v_madak_f32", map3<[](u32 a, u32 b, u32 k) { return add(mul(a, b), k); }>),
       f32("v_mad_f32", map3<[](u32 a, u32 b, u32 c) { return add(mul(a, b), c); }>),
-      f32("v_min_f32", map2<min32>), f32("v_max_f32", map2<max32>),
+      f32("v_min_f32", map2<min32>),
+      f32("v_max_f32", map2<max32>),
       f32("v_min3_f32", map3<[](u32 a, u32 b, u32 c) { return min32(min32(a, b), c); }>),
       f32("v_max3_f32", map3<[](u32 a, u32 b, u32 c) { return max32(max32(a, b), c); }>),
       f32("v_med3_f32", map3<med3_32>),
       f32("v_exp_f32", map1<[](u32 a) { return as_bits(exp2_f32(as_float(a))); }>),
       f32("v_log_f32", map1<[](u32 a) { return as_bits(log2_f32(as_float(a))); }>),
-      f32("v_rcp_f32", map1<rcp>), f32("v_rcp_iflag_f32", map1<rcp>), f32("v_rsq_f32", map1<rsq>),
-      f32("v_sqrt_f32", map1<sqrt32>), f32("v_sin_f32", map1<[](u32 a) { return turn(a, false); }>),
+      f32("v_rcp_f32", map1<rcp>),
+      f32("v_rcp_iflag_f32", map1<rcp>),
+      f32("v_rsq_f32", map1<rsq>),
+      f32("v_sqrt_f32", map1<sqrt32>),
+      f32("v_sin_f32", map1<[](u32 a) { return turn(a, false); }>),
       f32("v_cos_f32", map1<[](u32 a) { return turn(a, true); }>),
       f32("v_floor_f32", map1<[](u32 a) { return as_bits(std::floor(as_float(canonical32(a)))); }>),
       f32("v_ceil_f32", map1<[](u32 a) { return as_bits(std::ceil(as_float(canonical32(a)))); }>),
       f32("v_trunc_f32", map1<[](u32 a) { return as_bits(std::trunc(as_float(canonical32(a)))); }>),
-      f32("v_rndne_f32", map1<[](u32 a) { return as_bits(std::nearbyint(as_float(canonical32(a)))); }>),
-      f32("v_fract_f32", map1<fract>), f32("v_ldexp_f32", map2<ldexp32>),
-      Semantics{"v_frexp_exp_i32_f32", map1<frexp_exp>, Type::kF32}, f32("v_frexp_mant_f32", map1<frexp_mant>),
-      Semantics{"v_div_scale_f32", div_scale_f32, Type::kF32}, f32("v_div_fmas_f32", div_fmas_f32),
+      f32("v_rndne_f32",
+          map1<[](u32 a) { return as_bits(std::nearbyint(as_float(canonical32(a)))); }>),
+      f32("v_fract_f32", map1<fract>),
+      f32("v_ldexp_f32", map2<ldexp32>),
+      Semantics{"v_frexp_exp_i32_f32", map1<frexp_exp>, Type::kF32},
+      f32("v_frexp_mant_f32", map1<frexp_mant>),
+      Semantics{"v_div_scale_f32", div_scale_f32, Type::kF32},
+      f32("v_div_fmas_f32", div_fmas_f32),
       f32("v_div_fixup_f32", map3<div_fixup>),
+  };
+}
+
+std::vector<Semantics> double_arithmetic() {
+  const auto f64 = [](std::string_view name, Handler run) {
+    return Semantics{name, run, Type::kF64, true};
+  };
+  return {
       f64("v_add_f64", map_f64<2, [](double a, double b) { return a + b; }>),
       f64("v_mul_f64", map_f64<2, [](double a, double b) { return a * b; }>),
-      f64("v_fma_f64", map_f64<3, [](double a, double b, double c) { return __builtin_fma(a, b, c); }>),
-      f64("v_fmac_f64", [](Wave& w, const Inst& in) {
+      f64("v_fma_f64",
+          map_f64<3, [](double a, double b, double c) { return __builtin_fma(a, b, c); }>),
+      f64("v_fmac_f64",
+          [](Wave& w, const Inst& in) {
             HostControl control(host_control_f32(w.mode), host_control_f64(w.mode));
             const Pairs a = pair(w, in, 1), b = pair(w, in, 2);
             const int d = in.op[0].reg;
             alignas(64) u32 r0[kLanes], r1[kLanes];
             for (int l = 0; l < kLanes; ++l) {
-              const u64 bits = bits64(__builtin_fma(a.at(l), b.at(l), as_double(w.v[d][l], w.v[d + 1][l])));
+              const u64 bits =
+                  bits64(__builtin_fma(a.at(l), b.at(l), as_double(w.v[d][l], w.v[d + 1][l])));
               r0[l] = static_cast<u32>(bits);
               r1[l] = static_cast<u32>(bits >> 32);
             }
             store64(w, in, r0, r1);
             return Flow::kNext;
           }),
-      f64("v_min_f64", map_f64<2, min64>), f64("v_max_f64", map_f64<2, max64>),
+      f64("v_min_f64", map_f64<2, min64>),
+      f64("v_max_f64", map_f64<2, max64>),
       f64("v_floor_f64", map_f64<1, [](double a) { return std::floor(a); }>),
       f64("v_ceil_f64", map_f64<1, [](double a) { return std::ceil(a); }>),
       f64("v_trunc_f64", map_f64<1, [](double a) { return std::trunc(a); }>),
@@ -284,36 +325,65 @@ std::vector<Semantics> arithmetic() {
       f64("v_rsq_f64", map_f64<1, [](double a) { return 1.0 / std::sqrt(a); }>),
       f64("v_sqrt_f64", map_f64<1, [](double a) { return std::sqrt(a); }>),
       f64("v_ldexp_f64", ldexp_f64),
+  };
+}
+
+std::vector<Semantics> half_arithmetic() {
+  const auto f16 = [](std::string_view name, Handler run) {
+    return Semantics{name, run, Type::kF16, false};
+  };
+  return {
       f16("v_add_f16", half2<[](float a, float b) { return a + b; }>),
       f16("v_sub_f16", half2<[](float a, float b) { return a - b; }>),
       f16("v_subrev_f16", half2<[](float a, float b) { return b - a; }>),
       f16("v_mul_f16", half2<[](float a, float b) { return a * b; }>),
       f16("v_fma_f16", map3<fma_half>),
-      f16("v_min_f16", half2<[](float a, float b) { return as_float(min32(as_bits(a), as_bits(b))); }>),
-      f16("v_max_f16", half2<[](float a, float b) { return as_float(max32(as_bits(a), as_bits(b))); }>),
+      f16("v_min_f16",
+          half2<[](float a, float b) { return as_float(min32(as_bits(a), as_bits(b))); }>),
+      f16("v_max_f16",
+          half2<[](float a, float b) { return as_float(max32(as_bits(a), as_bits(b))); }>),
       f16("v_rcp_f16", half1<[](float a) { return 1.0f / a; }>),
       f16("v_sqrt_f16", half1<[](float a) { return std::sqrt(a); }>),
   };
 }
 
 std::vector<Semantics> conversions() {
-  const auto to_f32 = [](std::string_view name, Handler run) { return Semantics{name, run, Type::kB32, true}; };
+  const auto to_f32 = [](std::string_view name, Handler run) {
+    return Semantics{name, run, Type::kB32, true};
+  };
   return {
-      Semantics{"v_cvt_f32_u32", map1<[](u32 a) { return as_bits(static_cast<float>(a)); }>, Type::kF32, true},
-      Semantics{"v_cvt_f32_i32", map1<[](u32 a) { return as_bits(static_cast<float>(sg(a))); }>, Type::kF32, true},
-      Semantics{"v_cvt_u32_f32", map1<cvt_u32_f32>, Type::kF32}, Semantics{"v_cvt_i32_f32", map1<cvt_i32_f32>, Type::kF32},
-      Semantics{"v_cvt_rpi_i32_f32", map1<[](u32 a) { return cvt_i32_f32(as_bits(std::floor(as_float(a) + 0.5f))); }>, Type::kF32},
-      Semantics{"v_cvt_flr_i32_f32", map1<[](u32 a) { return cvt_i32_f32(as_bits(std::floor(as_float(a)))); }>, Type::kF32},
-      Semantics{"v_cvt_f16_f32", map1<[](u32 a) { return float_to_half(as_float(a)); }>, Type::kF32},
-      Semantics{"v_cvt_f32_f16", map1<[](u32 a) { return as_bits(half_to_float(a & 0xffff)); }>, Type::kF16},
-      Semantics{"v_cvt_pkrtz_f16_f32", map2<[](u32 a, u32 b) { return float_to_half_rtz(as_float(a)) | float_to_half_rtz(as_float(b)) << 16; }>, Type::kF32},
+      Semantics{"v_cvt_f32_u32", map1<[](u32 a) { return as_bits(static_cast<float>(a)); }>,
+                Type::kF32, true},
+      Semantics{"v_cvt_f32_i32", map1<[](u32 a) { return as_bits(static_cast<float>(sg(a))); }>,
+                Type::kF32, true},
+      Semantics{"v_cvt_u32_f32", map1<cvt_u32_f32>, Type::kF32},
+      Semantics{"v_cvt_i32_f32", map1<cvt_i32_f32>, Type::kF32},
+      Semantics{"v_cvt_rpi_i32_f32",
+                map1<[](u32 a) { return cvt_i32_f32(as_bits(std::floor(as_float(a) + 0.5f))); }>,
+                Type::kF32},
+      Semantics{"v_cvt_flr_i32_f32",
+                map1<[](u32 a) { return cvt_i32_f32(as_bits(std::floor(as_float(a)))); }>,
+                Type::kF32},
+      Semantics{"v_cvt_f16_f32", map1<[](u32 a) { return float_to_half(as_float(a)); }>,
+                Type::kF32},
+      Semantics{"v_cvt_f32_f16", map1<[](u32 a) { return as_bits(half_to_float(a & 0xffff)); }>,
+                Type::kF16},
+      Semantics{"v_cvt_pkrtz_f16_f32", map2<[](u32 a, u32 b) {
+                  return float_to_half_rtz(as_float(a)) | float_to_half_rtz(as_float(b)) << 16;
+                }>,
+                Type::kF32},
       to_f32("v_cvt_f32_ubyte0", map1<[](u32 a) { return as_bits(static_cast<float>(a & 0xff)); }>),
-      to_f32("v_cvt_f32_ubyte1", map1<[](u32 a) { return as_bits(static_cast<float>(a >> 8 & 0xff)); }>),
-      to_f32("v_cvt_f32_ubyte2", map1<[](u32 a) { return as_bits(static_cast<float>(a >> 16 & 0xff)); }>),
+      to_f32("v_cvt_f32_ubyte1",
+             map1<[](u32 a) { return as_bits(static_cast<float>(a >> 8 & 0xff)); }>),
+      to_f32("v_cvt_f32_ubyte2",
+             map1<[](u32 a) { return as_bits(static_cast<float>(a >> 16 & 0xff)); }>),
       to_f32("v_cvt_f32_ubyte3", map1<[](u32 a) { return as_bits(static_cast<float>(a >> 24)); }>),
-      Semantics{"v_cvt_f32_f64", narrow_f64<[](double a) { return as_bits(static_cast<float>(a)); }>, Type::kF64},
-      Semantics{"v_cvt_i32_f64", narrow_f64<cvt_i32_f64>, Type::kF64}, Semantics{"v_cvt_u32_f64", narrow_f64<cvt_u32_f64>, Type::kF64},
-      Semantics{"v_cvt_f64_f32", widen_f64<[](u32 a) { return static_cast<double>(as_float(a)); }>, Type::kF32},
+      Semantics{"v_cvt_f32_f64",
+                narrow_f64<[](double a) { return as_bits(static_cast<float>(a)); }>, Type::kF64},
+      Semantics{"v_cvt_i32_f64", narrow_f64<cvt_i32_f64>, Type::kF64},
+      Semantics{"v_cvt_u32_f64", narrow_f64<cvt_u32_f64>, Type::kF64},
+      Semantics{"v_cvt_f64_f32", widen_f64<[](u32 a) { return static_cast<double>(as_float(a)); }>,
+                Type::kF32},
       Semantics{"v_cvt_f64_u32", widen_f64<[](u32 a) { return static_cast<double>(a); }>},
       Semantics{"v_cvt_f64_i32", widen_f64<[](u32 a) { return static_cast<double>(sg(a)); }>},
   };
@@ -322,7 +392,8 @@ std::vector<Semantics> conversions() {
 
 std::vector<Semantics> vector_float_semantics() {
   std::vector<Semantics> all = arithmetic();
-  for (const Semantics& entry : conversions()) all.push_back(entry);
+  for (auto list : {double_arithmetic(), half_arithmetic(), conversions()})
+    all.insert(all.end(), list.begin(), list.end());
   return all;
 }
 

@@ -1,4 +1,5 @@
-// Vector integer, bit and conversion-free moves. Source: AMD Instinct MI300 ISA, chapters 6 and 12.7-12.10.
+// Vector integer, bit and conversion-free moves. Source: AMD Instinct MI300 ISA, chapters 6
+// and 12.7-12.10.
 #include <bit>
 
 #include "harness/device/emulator/wave.hpp"
@@ -51,7 +52,8 @@ constexpr u32 sad8(u32 a, u32 b, u32 c) {
   return c;
 }
 constexpr u32 dot4_i8(u32 a, u32 b, u32 c) {
-  for (int i = 0; i < 32; i += 8) c += static_cast<u32>(static_cast<std::int8_t>(a >> i) * static_cast<std::int8_t>(b >> i));
+  for (int i = 0; i < 32; i += 8)
+    c += static_cast<u32>(static_cast<std::int8_t>(a >> i) * static_cast<std::int8_t>(b >> i));
   return c;
 }
 constexpr u32 dot4_u8(u32 a, u32 b, u32 c) {
@@ -59,18 +61,20 @@ constexpr u32 dot4_u8(u32 a, u32 b, u32 c) {
   return c;
 }
 
-// v_perm_b32 with a constant selector of plain bytes is the kernel's transpose: one pass, no per-byte choice.
+// v_perm_b32 with a constant selector of plain bytes is the kernel's transpose: one pass, no
+// per-byte choice.
 Flow perm_b32(Wave& w, const Inst& in) {
   const Operand& c = in.op[3];
   const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2);
   alignas(64) u32 r[kLanes];
   const u32 sel = c.kind == Operand::Kind::kVector ? 0 : scalar32(w, c);
   if (c.kind != Operand::Kind::kVector && (sel & 0xf8f8f8f8) == 0) {
-    const u32 s0 = 8 * (sel & 7), s1 = 8 * (sel >> 8 & 7), s2 = 8 * (sel >> 16 & 7), s3 = 8 * (sel >> 24 & 7);
+    const u32 s0 = 8 * (sel & 7), s1 = 8 * (sel >> 8 & 7), s2 = 8 * (sel >> 16 & 7),
+              s3 = 8 * (sel >> 24 & 7);
     for (int l = 0; l < kLanes; ++l) {
       const u64 bytes = u64{a[l]} << 32 | b[l];
-      r[l] = static_cast<u32>((bytes >> s0 & 0xff) | (bytes >> s1 & 0xff) << 8 | (bytes >> s2 & 0xff) << 16 |
-                              (bytes >> s3 & 0xff) << 24);
+      r[l] = static_cast<u32>((bytes >> s0 & 0xff) | (bytes >> s1 & 0xff) << 8 |
+                              (bytes >> s2 & 0xff) << 16 | (bytes >> s3 & 0xff) << 24);
     }
   } else {
     const u32* selectors = fetch(w, in, 3);
@@ -80,7 +84,8 @@ Flow perm_b32(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
-// Adds and subtracts that write a carry to the pair in op[1], and read one from op[4] when kCarryIn.
+// Adds and subtracts that write a carry to the pair in op[1], and read one from op[4] when
+// kCarryIn.
 template <auto Fn, bool kCarryIn>
 Flow carry(Wave& w, const Inst& in) {
   const u32 *a = fetch(w, in, 2), *b = fetch(w, in, 3);
@@ -99,7 +104,8 @@ Flow carry(Wave& w, const Inst& in) {
 // With SDWA the sources are one position further along: src0_sel belongs to op[2].
 template <auto Fn>
 Flow wide3(Wave& w, const Inst& in) {  // u32, u32, u64 -> u64, carry to op[1]
-  const u32 *a = fetch(w, in, 2), *b = fetch(w, in, 3), *low = fetch(w, in, 4), *high = fetch_high(w, in, 4);
+  const u32 *a = fetch(w, in, 2), *b = fetch(w, in, 3), *low = fetch(w, in, 4),
+            *high = fetch_high(w, in, 4);
   alignas(64) u32 r0[kLanes], r1[kLanes];
   u64 out = 0;
   for (int l = 0; l < kLanes; ++l) {
@@ -138,11 +144,12 @@ Flow shift64(Wave& w, const Inst& in) {  // D.u64 = Fn(S1.u64, S0.u32): the "rev
   return Flow::kNext;
 }
 Flow lshl_add_u64(Wave& w, const Inst& in) {
-  const u32 *low = fetch(w, in, 1), *high = fetch_high(w, in, 1), *shift = fetch(w, in, 2), *low2 = fetch(w, in, 3),
-            *high2 = fetch_high(w, in, 3);
+  const u32 *low = fetch(w, in, 1), *high = fetch_high(w, in, 1), *shift = fetch(w, in, 2),
+            *low2 = fetch(w, in, 3), *high2 = fetch_high(w, in, 3);
   alignas(64) u32 r0[kLanes], r1[kLanes];
   for (int l = 0; l < kLanes; ++l) {
-    const u64 value = ((u64{high[l]} << 32 | low[l]) << (shift[l] & 7)) + (u64{high2[l]} << 32 | low2[l]);
+    const u64 value =
+        ((u64{high[l]} << 32 | low[l]) << (shift[l] & 7)) + (u64{high2[l]} << 32 | low2[l]);
     r0[l] = static_cast<u32>(value);
     r1[l] = static_cast<u32>(value >> 32);
   }
@@ -164,7 +171,8 @@ Flow swap(Wave& w, const Inst& in) {
   store_row(w, in.op[1].reg, a);
   return Flow::kNext;
 }
-Flow cndmask(Wave& w, const Inst& in) {  // D = mask ? S1 : S0; the mask is op[3], VCC when it is implied
+Flow cndmask(Wave& w,
+             const Inst& in) {  // D = mask ? S1 : S0; the mask is op[3], VCC when it is implied
   const u64 bits = in.operands > 3 ? scalar64(w, in.op[3]) : w.s64(kVcc);
   const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2);
   alignas(64) u32 r[kLanes];
@@ -178,7 +186,8 @@ Flow mbcnt(Wave& w, const Inst& in) {
   alignas(64) u32 r[kLanes];
   for (int l = 0; l < kLanes; ++l) {
     const u64 below = (u64{1} << l) - 1;
-    r[l] = sum[l] + static_cast<u32>(std::popcount(mask[l] & static_cast<u32>(kHigh ? below >> 32 : below)));
+    r[l] = sum[l] +
+           static_cast<u32>(std::popcount(mask[l] & static_cast<u32>(kHigh ? below >> 32 : below)));
   }
   store(w, in, r);
   return Flow::kNext;
@@ -192,31 +201,44 @@ std::vector<Semantics> arithmetic() {
       {"v_add3_u32", map3<[](u32 a, u32 b, u32 c) { return a + b + c; }>},
       {"v_mul_lo_u32", map2<[](u32 a, u32 b) { return a * b; }>},
       {"v_mul_hi_u32", map2<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>},
-      {"v_mul_hi_i32", map2<[](u32 a, u32 b) { return static_cast<u32>(i64{sg(a)} * sg(b) >> 32); }>},
+      {"v_mul_hi_i32",
+       map2<[](u32 a, u32 b) { return static_cast<u32>(i64{sg(a)} * sg(b) >> 32); }>},
       {"v_mul_u32_u24", map2<[](u32 a, u32 b) { return u24(a) * u24(b); }>},
-      {"v_mul_i32_i24", map2<[](u32 a, u32 b) { return static_cast<u32>(s24(a)) * static_cast<u32>(s24(b)); }>},
-      {"v_mul_hi_u32_u24", map2<[](u32 a, u32 b) { return static_cast<u32>(u64{u24(a)} * u24(b) >> 32); }>},
-      {"v_mul_hi_i32_i24", map2<[](u32 a, u32 b) { return static_cast<u32>(i64{s24(a)} * s24(b) >> 32); }>},
+      {"v_mul_i32_i24",
+       map2<[](u32 a, u32 b) { return static_cast<u32>(s24(a)) * static_cast<u32>(s24(b)); }>},
+      {"v_mul_hi_u32_u24",
+       map2<[](u32 a, u32 b) { return static_cast<u32>(u64{u24(a)} * u24(b) >> 32); }>},
+      {"v_mul_hi_i32_i24",
+       map2<[](u32 a, u32 b) { return static_cast<u32>(i64{s24(a)} * s24(b) >> 32); }>},
       {"v_mad_u32_u24", map3<[](u32 a, u32 b, u32 c) { return u24(a) * u24(b) + c; }>},
-      {"v_mad_i32_i24", map3<[](u32 a, u32 b, u32 c) { return static_cast<u32>(s24(a)) * static_cast<u32>(s24(b)) + c; }>},
-      {"v_min_u32", map2<min_u>}, {"v_max_u32", map2<max_u>}, {"v_min_i32", map2<min_i>}, {"v_max_i32", map2<max_i>},
+      {"v_mad_i32_i24", map3<[](u32 a, u32 b, u32 c) {
+         return static_cast<u32>(s24(a)) * static_cast<u32>(s24(b)) + c;
+       }>},
+      {"v_min_u32", map2<min_u>},
+      {"v_max_u32", map2<max_u>},
+      {"v_min_i32", map2<min_i>},
+      {"v_max_i32", map2<max_i>},
       {"v_min3_u32", map3<[](u32 a, u32 b, u32 c) { return min_u(min_u(a, b), c); }>},
       {"v_max3_u32", map3<[](u32 a, u32 b, u32 c) { return max_u(max_u(a, b), c); }>},
       {"v_min3_i32", map3<[](u32 a, u32 b, u32 c) { return min_i(min_i(a, b), c); }>},
       {"v_max3_i32", map3<[](u32 a, u32 b, u32 c) { return max_i(max_i(a, b), c); }>},
-      {"v_med3_u32", map3<med3_u>}, {"v_med3_i32", map3<med3_i>},
-      {"v_sad_u8", map3<sad8>}, {"v_sad_u32", map3<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }>},
+      {"v_med3_u32", map3<med3_u>},
+      {"v_med3_i32", map3<med3_i>},
+      {"v_sad_u8", map3<sad8>},
+      {"v_sad_u32", map3<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }>},
       {"v_lshl_add_u32", map3<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }>},
       {"v_add_lshl_u32", map3<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }>},
       {"v_xad_u32", map3<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }>},
-      {"v_dot4_i32_i8", map3<dot4_i8>}, {"v_dot4_u32_u8", map3<dot4_u8>},
+      {"v_dot4_i32_i8", map3<dot4_i8>},
+      {"v_dot4_u32_u8", map3<dot4_u8>},
       {"v_add_co_u32", carry<[](u32 a, u32 b, u32) { return u64{a} + b; }, false>},
       {"v_addc_co_u32", carry<[](u32 a, u32 b, u32 c) { return u64{a} + b + c; }, true>},
       {"v_sub_co_u32", carry<[](u32 a, u32 b, u32) { return u64{a} - b; }, false>},
       {"v_subb_co_u32", carry<[](u32 a, u32 b, u32 c) { return u64{a} - b - c; }, true>},
       {"v_subrev_co_u32", carry<[](u32 a, u32 b, u32) { return u64{b} - a; }, false>},
       {"v_subbrev_co_u32", carry<[](u32 a, u32 b, u32 c) { return u64{b} - a - c; }, true>},
-      {"v_mad_u64_u32", wide3<mad_u64>, Type::kB64}, {"v_mad_i64_i32", wide3<mad_i64>, Type::kB64},
+      {"v_mad_u64_u32", wide3<mad_u64>, Type::kB64},
+      {"v_mad_i64_i32", wide3<mad_i64>, Type::kB64},
       {"v_lshl_add_u64", lshl_add_u64, Type::kB64},
       {"v_add_u16", map2<[](u32 a, u32 b) { return u16_of(a + b); }>},
       {"v_sub_u16", map2<[](u32 a, u32 b) { return u16_of(a - b); }>},
@@ -226,7 +248,8 @@ std::vector<Semantics> arithmetic() {
       {"v_max_u16", map2<[](u32 a, u32 b) { return max_u(u16_of(a), u16_of(b)); }>},
       {"v_min_i16", map2<[](u32 a, u32 b) { return u16_of(i16_of(a) < i16_of(b) ? a : b); }>},
       {"v_max_i16", map2<[](u32 a, u32 b) { return u16_of(i16_of(a) > i16_of(b) ? a : b); }>},
-      {"v_mad_legacy_u16", map3<[](u32 a, u32 b, u32 c) { return u16_of(u16_of(a) * u16_of(b) + c); }>},
+      {"v_mad_legacy_u16",
+       map3<[](u32 a, u32 b, u32 c) { return u16_of(u16_of(a) * u16_of(b) + c); }>},
   };
 }
 
@@ -236,8 +259,11 @@ std::vector<Semantics> bitwise() {
       {"v_accvgpr_read_b32", map1<[](u32 a) { return a; }>},
       {"v_accvgpr_write_b32", map1<[](u32 a) { return a; }>},
       {"v_accvgpr_mov_b32", map1<[](u32 a) { return a; }>},
-      {"v_mov_b64", mov_b64, Type::kB64}, {"v_swap_b32", swap}, {"v_cndmask_b32", cndmask},
-      {"v_not_b32", map1<[](u32 a) { return ~a; }>}, {"v_bfrev_b32", map1<reverse>},
+      {"v_mov_b64", mov_b64, Type::kB64},
+      {"v_swap_b32", swap},
+      {"v_cndmask_b32", cndmask},
+      {"v_not_b32", map1<[](u32 a) { return ~a; }>},
+      {"v_bfrev_b32", map1<reverse>},
       {"v_ffbh_u32", map1<[](u32 a) { return a ? static_cast<u32>(std::countl_zero(a)) : ~0u; }>},
       {"v_ffbl_b32", map1<[](u32 a) { return a ? static_cast<u32>(std::countr_zero(a)) : ~0u; }>},
       {"v_ffbh_i32", map1<[](u32 a) {
@@ -245,9 +271,12 @@ std::vector<Semantics> bitwise() {
          return x ? static_cast<u32>(std::countl_zero(x)) : ~0u;
        }>},
       {"v_bcnt_u32_b32", map2<[](u32 a, u32 b) { return static_cast<u32>(std::popcount(a)) + b; }>},
-      {"v_mbcnt_lo_u32_b32", mbcnt<false>}, {"v_mbcnt_hi_u32_b32", mbcnt<true>},
-      {"v_and_b32", map2<[](u32 a, u32 b) { return a & b; }>}, {"v_or_b32", map2<[](u32 a, u32 b) { return a | b; }>},
-      {"v_xor_b32", map2<[](u32 a, u32 b) { return a ^ b; }>}, {"v_xnor_b32", map2<[](u32 a, u32 b) { return ~(a ^ b); }>},
+      {"v_mbcnt_lo_u32_b32", mbcnt<false>},
+      {"v_mbcnt_hi_u32_b32", mbcnt<true>},
+      {"v_and_b32", map2<[](u32 a, u32 b) { return a & b; }>},
+      {"v_or_b32", map2<[](u32 a, u32 b) { return a | b; }>},
+      {"v_xor_b32", map2<[](u32 a, u32 b) { return a ^ b; }>},
+      {"v_xnor_b32", map2<[](u32 a, u32 b) { return ~(a ^ b); }>},
       {"v_and_or_b32", map3<[](u32 a, u32 b, u32 c) { return (a & b) | c; }>},
       {"v_or3_b32", map3<[](u32 a, u32 b, u32 c) { return a | b | c; }>},
       {"v_lshl_or_b32", map3<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; }>},
@@ -256,15 +285,22 @@ std::vector<Semantics> bitwise() {
       {"v_ashrrev_i32", map2<[](u32 a, u32 b) { return static_cast<u32>(sg(b) >> (a & 31)); }>},
       {"v_lshlrev_b16", map2<[](u32 a, u32 b) { return u16_of(b << (a & 15)); }>},
       {"v_lshrrev_b16", map2<[](u32 a, u32 b) { return u16_of(b) >> (a & 15); }>},
-      {"v_ashrrev_i16", map2<[](u32 a, u32 b) { return u16_of(static_cast<u32>(i16_of(b) >> (a & 15))); }>},
+      {"v_ashrrev_i16",
+       map2<[](u32 a, u32 b) { return u16_of(static_cast<u32>(i16_of(b) >> (a & 15))); }>},
       {"v_lshlrev_b64", shift64<[](u64 a, u32 s) { return a << s; }>, Type::kB64},
       {"v_lshrrev_b64", shift64<[](u64 a, u32 s) { return a >> s; }>, Type::kB64},
-      {"v_ashrrev_i64", shift64<[](u64 a, u32 s) { return static_cast<u64>(static_cast<i64>(a) >> s); }>, Type::kB64},
-      {"v_bfe_u32", map3<bfe_u>}, {"v_bfe_i32", map3<bfe_i>},
+      {"v_ashrrev_i64",
+       shift64<[](u64 a, u32 s) { return static_cast<u64>(static_cast<i64>(a) >> s); }>,
+       Type::kB64},
+      {"v_bfe_u32", map3<bfe_u>},
+      {"v_bfe_i32", map3<bfe_i>},
       {"v_bfi_b32", map3<[](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }>},
       {"v_bfm_b32", map2<[](u32 a, u32 b) { return low_bits(a) << (b & 31); }>},
-      {"v_alignbit_b32", map3<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); }>},
-      {"v_alignbyte_b32", map3<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> 8 * (c & 3)); }>},
+      {"v_alignbit_b32",
+       map3<[](u32 a, u32 b, u32 c) { return static_cast<u32>((u64{a} << 32 | b) >> (c & 31)); }>},
+      {"v_alignbyte_b32", map3<[](u32 a, u32 b, u32 c) {
+         return static_cast<u32>((u64{a} << 32 | b) >> 8 * (c & 3));
+       }>},
       {"v_perm_b32", perm_b32},
   };
 }

@@ -1,11 +1,13 @@
-// VOP3P: packed f32, f16 and 16-bit integers. op_sel picks the half that makes the low result, op_sel_hi the one that
-// makes the high result; neg_lo and neg_hi flip signs of those. Source: MI300 ISA, chapter 12.12 (VOP3P).
+// VOP3P: packed f32, f16 and 16-bit integers. op_sel picks the half that makes the low result,
+// op_sel_hi the one that makes the high result; neg_lo and neg_hi flip signs of those. Source:
+// MI300 ISA, chapter 12.12 (VOP3P).
 #include "harness/device/emulator/float_ops.hpp"
 
 namespace attest::emulator {
 namespace {
 
-// --- packed f32: a 64-bit register pair holds two floats ------------------------------------------------------------
+// --- packed f32: a 64-bit register pair holds two floats
+// ------------------------------------------------------------
 struct Half32 {
   const u32* row;
   u32 flip;
@@ -21,7 +23,8 @@ template <int kSources, auto Fn>
 Flow packed_f32(Wave& w, const Inst& in) {
   alignas(64) u32 r[2][kLanes];
   for (int high = 0; high < 2; ++high) {
-    const Half32 a = half32(w, in, 1, high), b = half32(w, in, 2, high), c = kSources > 2 ? half32(w, in, 3, high) : a;
+    const Half32 a = half32(w, in, 1, high), b = half32(w, in, 2, high),
+                 c = kSources > 2 ? half32(w, in, 3, high) : a;
     for (int l = 0; l < kLanes; ++l) {
       if constexpr (kSources == 2) r[high][l] = as_bits(Fn(a.at(l), b.at(l)));
       if constexpr (kSources == 3) r[high][l] = as_bits(Fn(a.at(l), b.at(l), c.at(l)));
@@ -46,7 +49,8 @@ Flow pk_mov_b32(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
-// --- two 16-bit values in a register --------------------------------------------------------------------------------
+// --- two 16-bit values in a register
+// --------------------------------------------------------------------------------
 u32 pick(const Inst& in, int bit, bool high, u32 value) {
   const bool upper = (high ? in.op_sel_hi : in.op_sel) >> bit & 1;
   return upper ? value >> 16 : value & 0xffff;
@@ -59,7 +63,8 @@ Flow packed16(Wave& w, const Inst& in) {
     u32 out[2];
     for (int high = 0; high < 2; ++high) {
       const u32 flips = kFloat ? (high ? in.neg_hi : in.neg_lo) : 0;
-      const u32 x = pick(in, 0, high, a[l]) ^ (flips & 1) << 15, y = pick(in, 1, high, b[l]) ^ (flips >> 1 & 1) << 15;
+      const u32 x = pick(in, 0, high, a[l]) ^ (flips & 1) << 15,
+                y = pick(in, 1, high, b[l]) ^ (flips >> 1 & 1) << 15;
       const u32 z = kSources > 2 ? pick(in, 2, high, c[l]) ^ (flips >> 2 & 1) << 15 : 0;
       if constexpr (kSources == 2) out[high] = Fn(x, y) & 0xffff;
       if constexpr (kSources == 3) out[high] = Fn(x, y, z) & 0xffff;
@@ -75,9 +80,12 @@ u32 fma16(u32 a, u32 b, u32 c) {
   return std::bit_cast<u16>(static_cast<_Float16>(exact));
 }
 
-// v_fma_mix_f32: each source is f32, or the half of it that op_sel names when its op_sel_hi bit is set.
+// v_fma_mix_f32: each source is f32, or the half of it that op_sel names when its op_sel_hi bit is
+// set.
 float mix_source(const Inst& in, int bit, u32 value) {
-  float x = in.op_sel_hi >> bit & 1 ? half_to_float(in.op_sel >> bit & 1 ? value >> 16 : value & 0xffff) : as_float(value);
+  float x = in.op_sel_hi >> bit & 1
+                ? half_to_float(in.op_sel >> bit & 1 ? value >> 16 : value & 0xffff)
+                : as_float(value);
   if (in.neg_hi >> bit & 1) x = std::fabs(x);
   return in.neg_lo >> bit & 1 ? -x : x;
 }
@@ -87,7 +95,8 @@ float fma_mix(const Inst& in, u32 a, u32 b, u32 c) {
 // kHalf: -1 f32 result, 0 low half, 1 high half of the destination
 template <int kHalf>
 Flow mix(Wave& w, const Inst& in) {
-  const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2), *c = fetch(w, in, 3), *old = w.v[in.op[0].reg];
+  const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2), *c = fetch(w, in, 3),
+            *old = w.v[in.op[0].reg];
   alignas(64) u32 r[kLanes];
   for (int l = 0; l < kLanes; ++l) {
     const float x = fma_mix(in, a[l], b[l], c[l]);
@@ -105,15 +114,35 @@ u32 shl16(u32 a, u32 b) { return b << (a & 15); }
 
 std::vector<Semantics> vector_packed_semantics() {
   return {
-      {"v_pk_fma_f32", packed_f32<3, [](float a, float b, float c) { return __builtin_fmaf(a, b, c); }>, Type::kB64},
+      {"v_pk_fma_f32",
+       packed_f32<3, [](float a, float b, float c) { return __builtin_fmaf(a, b, c); }>,
+       Type::kB64},
       {"v_pk_mul_f32", packed_f32<2, [](float a, float b) { return a * b; }>, Type::kB64},
       {"v_pk_add_f32", packed_f32<2, [](float a, float b) { return a + b; }>, Type::kB64},
       {"v_pk_mov_b32", pk_mov_b32, Type::kB64},
-      {"v_pk_add_f16", packed16<2, true, [](u32 a, u32 b) { return float_to_half(half_to_float(a) + half_to_float(b)); }>, Type::kF16},
-      {"v_pk_mul_f16", packed16<2, true, [](u32 a, u32 b) { return float_to_half(half_to_float(a) * half_to_float(b)); }>, Type::kF16},
+      {"v_pk_add_f16",
+       packed16<2, true,
+                [](u32 a, u32 b) { return float_to_half(half_to_float(a) + half_to_float(b)); }>,
+       Type::kF16},
+      {"v_pk_mul_f16",
+       packed16<2, true,
+                [](u32 a, u32 b) { return float_to_half(half_to_float(a) * half_to_float(b)); }>,
+       Type::kF16},
       {"v_pk_fma_f16", packed16<3, true, fma16>, Type::kF16},
-      {"v_pk_min_f16", packed16<2, true, [](u32 a, u32 b) { return float_to_half(as_float(min32(as_bits(half_to_float(a)), as_bits(half_to_float(b))))); }>, Type::kF16},
-      {"v_pk_max_f16", packed16<2, true, [](u32 a, u32 b) { return float_to_half(as_float(max32(as_bits(half_to_float(a)), as_bits(half_to_float(b))))); }>, Type::kF16},
+      {"v_pk_min_f16",
+       packed16<2, true,
+                [](u32 a, u32 b) {
+                  return float_to_half(
+                      as_float(min32(as_bits(half_to_float(a)), as_bits(half_to_float(b)))));
+                }>,
+       Type::kF16},
+      {"v_pk_max_f16",
+       packed16<2, true,
+                [](u32 a, u32 b) {
+                  return float_to_half(
+                      as_float(max32(as_bits(half_to_float(a)), as_bits(half_to_float(b)))));
+                }>,
+       Type::kF16},
       {"v_pk_add_u16", packed16<2, false, [](u32 a, u32 b) { return a + b; }>},
       {"v_pk_sub_u16", packed16<2, false, [](u32 a, u32 b) { return a - b; }>},
       {"v_pk_add_i16", packed16<2, false, [](u32 a, u32 b) { return a + b; }>},
@@ -123,12 +152,17 @@ std::vector<Semantics> vector_packed_semantics() {
       {"v_pk_mad_i16", packed16<3, false, [](u32 a, u32 b, u32 c) { return a * b + c; }>},
       {"v_pk_min_u16", packed16<2, false, [](u32 a, u32 b) { return a < b ? a : b; }>},
       {"v_pk_max_u16", packed16<2, false, [](u32 a, u32 b) { return a > b ? a : b; }>},
-      {"v_pk_min_i16", packed16<2, false, [](u32 a, u32 b) { return i16_of(a) < i16_of(b) ? a : b; }>},
-      {"v_pk_max_i16", packed16<2, false, [](u32 a, u32 b) { return i16_of(a) > i16_of(b) ? a : b; }>},
+      {"v_pk_min_i16",
+       packed16<2, false, [](u32 a, u32 b) { return i16_of(a) < i16_of(b) ? a : b; }>},
+      {"v_pk_max_i16",
+       packed16<2, false, [](u32 a, u32 b) { return i16_of(a) > i16_of(b) ? a : b; }>},
       {"v_pk_lshlrev_b16", packed16<2, false, shl16>},
       {"v_pk_lshrrev_b16", packed16<2, false, [](u32 a, u32 b) { return b >> (a & 15); }>},
-      {"v_pk_ashrrev_i16", packed16<2, false, [](u32 a, u32 b) { return static_cast<u32>(i16_of(b) >> (a & 15)); }>},
-      {"v_fma_mix_f32", mix<-1>}, {"v_fma_mixlo_f16", mix<0>}, {"v_fma_mixhi_f16", mix<1>},
+      {"v_pk_ashrrev_i16",
+       packed16<2, false, [](u32 a, u32 b) { return static_cast<u32>(i16_of(b) >> (a & 15)); }>},
+      {"v_fma_mix_f32", mix<-1>},
+      {"v_fma_mixlo_f16", mix<0>},
+      {"v_fma_mixhi_f16", mix<1>},
   };
 }
 

@@ -31,7 +31,8 @@ namespace attest::emulator {
 namespace {
 
 // The bytes of .text of the assembled object; empty with `error` set on a syntax error.
-std::vector<std::byte> assemble(std::string_view text, std::string_view target, std::string* error) {
+std::vector<std::byte> assemble(std::string_view text, std::string_view target,
+                                std::string* error) {
   LLVMInitializeAMDGPUTargetInfo();
   LLVMInitializeAMDGPUTargetMC();
   LLVMInitializeAMDGPUAsmParser();
@@ -39,27 +40,39 @@ std::vector<std::byte> assemble(std::string_view text, std::string_view target, 
   const llvm::Target* t = llvm::TargetRegistry::lookupTarget(triple.str(), *error);
   if (!t) return {};
   llvm::SourceMgr sources;
-  sources.setDiagHandler([](const llvm::SMDiagnostic& d, void* out) { *static_cast<std::string*>(out) += d.getMessage().str() + "\n"; }, error);
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size())), llvm::SMLoc());
+  sources.setDiagHandler(
+      [](const llvm::SMDiagnostic& d, void* out) {
+        *static_cast<std::string*>(out) += d.getMessage().str() + "\n";
+      },
+      error);
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size())),
+      llvm::SMLoc());
   llvm::MCTargetOptions options;
   std::unique_ptr<llvm::MCRegisterInfo> registers(t->createMCRegInfo(triple.str()));
   std::unique_ptr<llvm::MCAsmInfo> info(t->createMCAsmInfo(*registers, triple.str(), options));
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(t->createMCSubtargetInfo(triple.str(), llvm::StringRef(target.data(), target.size()), ""));
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
+      t->createMCSubtargetInfo(triple.str(), llvm::StringRef(target.data(), target.size()), ""));
   std::unique_ptr<llvm::MCInstrInfo> instructions(t->createMCInstrInfo());
   llvm::MCContext context(triple, info.get(), registers.get(), subtarget.get(), &sources, &options);
   std::unique_ptr<llvm::MCObjectFileInfo> objects(t->createMCObjectFileInfo(context, false));
   context.setObjectFileInfo(objects.get());
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream stream(object);
-  std::unique_ptr<llvm::MCAsmBackend> backend(t->createMCAsmBackend(*subtarget, *registers, options));
+  std::unique_ptr<llvm::MCAsmBackend> backend(
+      t->createMCAsmBackend(*subtarget, *registers, options));
   std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(stream);
   std::unique_ptr<llvm::MCCodeEmitter> emitter(t->createMCCodeEmitter(*instructions, context));
-  std::unique_ptr<llvm::MCStreamer> streamer(t->createMCObjectStreamer(triple, context, std::move(backend), std::move(writer), std::move(emitter), *subtarget));
-  std::unique_ptr<llvm::MCAsmParser> parser(llvm::createMCAsmParser(sources, context, *streamer, *info));
-  std::unique_ptr<llvm::MCTargetAsmParser> target_parser(t->createMCAsmParser(*subtarget, *parser, *instructions, options));
+  std::unique_ptr<llvm::MCStreamer> streamer(t->createMCObjectStreamer(
+      triple, context, std::move(backend), std::move(writer), std::move(emitter), *subtarget));
+  std::unique_ptr<llvm::MCAsmParser> parser(
+      llvm::createMCAsmParser(sources, context, *streamer, *info));
+  std::unique_ptr<llvm::MCTargetAsmParser> target_parser(
+      t->createMCAsmParser(*subtarget, *parser, *instructions, options));
   parser->setTargetParser(*target_parser);
   if (parser->Run(false) || !error->empty()) return {};
-  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object.str(), "snippet"));
+  auto file =
+      llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object.str(), "snippet"));
   if (!file) {
     *error = llvm::toString(file.takeError());
     return {};
@@ -99,10 +112,12 @@ void leave(const Wave& w, WaveState& state) {
 
 }  // namespace
 
-Outcome run_snippet(std::string_view text, std::string_view target, Memory& memory, WaveState& state) {
+Outcome run_snippet(std::string_view text, std::string_view target, Memory& memory,
+                    WaveState& state) {
   std::string error;
   const std::vector<std::byte> code = assemble(std::string(text) + "\ns_endpgm\n", target, &error);
-  if (code.empty()) return Trouble{TroubleKind::kUsage, fmt::format("cannot assemble for {}: {}", target, error)};
+  if (code.empty())
+    return Trouble{TroubleKind::kUsage, fmt::format("cannot assemble for {}: {}", target, error)};
   auto program = decode_bytes(code, 0, target);
   if (!program.ok()) return program.trouble();
   (*program)->kernel.name = "snippet";
@@ -127,7 +142,8 @@ Outcome run_snippet(std::string_view text, std::string_view target, Memory& memo
   _mm_setcsr(control);
   leave(*w, state);
   if (flow == Flow::kFault) return Trouble{TroubleKind::kCrashed, w->fault};
-  if (flow != Flow::kEnd) return Trouble{TroubleKind::kHung, "the snippet did not end within 10000 instructions"};
+  if (flow != Flow::kEnd)
+    return Trouble{TroubleKind::kHung, "the snippet did not end within 10000 instructions"};
   return Done{};
 }
 

@@ -6,7 +6,7 @@
 namespace attest::emulator {
 namespace {
 
-constexpr u32 kFlush = 0x8040;  // MXCSR: flush-to-zero and denormals-are-zero
+constexpr u32 kFlush = 0x8040;   // MXCSR: flush-to-zero and denormals-are-zero
 constexpr u32 kMasked = 0x1f80;  // MXCSR: all exceptions masked, round to nearest
 
 u32 host_control(u32 round, u32 denormals) {
@@ -40,15 +40,24 @@ int dpp_source(u16 ctrl, int lane) {
   if (ctrl >= 0x121 && ctrl <= 0x12f) return row + ((in_row - (ctrl & 15)) & 15);  // row_ror
   if (ctrl >= 0x150 && ctrl <= 0x15f) return row + (ctrl & 15);                    // row_newbcast
   switch (ctrl) {
-    case 0x130: return lane == 63 ? -1 : lane + 1;              // wave_shl
-    case 0x134: return (lane + 1) & 63;                         // wave_rol
-    case 0x138: return lane - 1;                                // wave_shr
-    case 0x13c: return (lane - 1) & 63;                         // wave_ror
-    case 0x140: return row + (15 - in_row);                     // row_mirror
-    case 0x141: return (lane & ~7) + (7 - (lane & 7));          // row_half_mirror
-    case 0x142: return lane < 16 ? -1 : row - 1;                // row_bcast15
-    case 0x143: return lane < 32 ? -1 : 31;                     // row_bcast31
-    default: return -1;
+    case 0x130:
+      return lane == 63 ? -1 : lane + 1;  // wave_shl
+    case 0x134:
+      return (lane + 1) & 63;  // wave_rol
+    case 0x138:
+      return lane - 1;  // wave_shr
+    case 0x13c:
+      return (lane - 1) & 63;  // wave_ror
+    case 0x140:
+      return row + (15 - in_row);  // row_mirror
+    case 0x141:
+      return (lane & ~7) + (7 - (lane & 7));  // row_half_mirror
+    case 0x142:
+      return lane < 16 ? -1 : row - 1;  // row_bcast15
+    case 0x143:
+      return lane < 32 ? -1 : 31;  // row_bcast31
+    default:
+      return -1;
   }
 }
 
@@ -57,7 +66,8 @@ bool dpp_valid(const Wave& w, const Inst& in, int lane, int* from) {
   return *from >= 0 && w.active(*from);
 }
 
-// EXEC further cut by DPP: masked rows and banks, and lanes whose source is missing unless it reads as zero.
+// EXEC further cut by DPP: masked rows and banks, and lanes whose source is missing unless it reads
+// as zero.
 u64 write_mask(const Wave& w, const Inst& in) {
   u64 mask = w.exec();
   if (!in.dpp) return mask;
@@ -85,7 +95,9 @@ void apply_sign(const Operand& op, Type type, bool high, u32* row) {
   for (int l = 0; l < kLanes; ++l) row[l] = (row[l] & keep) ^ flip;
 }
 
-float omod_scale(int omod) { return omod == 1 ? 2.0f : omod == 2 ? 4.0f : omod == -1 ? 0.5f : 1.0f; }
+float omod_scale(int omod) {
+  return omod == 1 ? 2.0f : omod == 2 ? 4.0f : omod == -1 ? 0.5f : 1.0f;
+}
 
 // omod, then clamp to [0, 1]; NaN clamps to 0 (DX10_CLAMP). Source: CDNA3 ISA, "Output modifiers".
 u32 finish_f32(u32 bits, const Inst& in) {
@@ -131,12 +143,18 @@ u32 scalar32(const Wave& w, const Operand& op) {
 u64 scalar64(const Wave& w, const Operand& op) {
   if (op.kind == Operand::Kind::kConstant) return op.value;
   switch (op.reg) {
-    case kSharedBase: return kSharedAperture;
-    case kPrivateBase: return kPrivateAperture;
-    case kVccz: return w.s64(kVcc) == 0;
-    case kExecz: return w.exec() == 0;
-    case kScc: return w.scc;
-    default: return w.s64(op.reg);
+    case kSharedBase:
+      return kSharedAperture;
+    case kPrivateBase:
+      return kPrivateAperture;
+    case kVccz:
+      return w.s64(kVcc) == 0;
+    case kExecz:
+      return w.exec() == 0;
+    case kScc:
+      return w.scc;
+    default:
+      return w.s64(op.reg);
   }
 }
 
@@ -144,11 +162,16 @@ const u32* fetch_slow(Wave& w, const Inst& in, int slot, bool high) {
   const Operand& op = in.op[slot];
   u32* row = w.staged[(slot & 3) * 2 + high];
   switch (op.kind) {
-    case Operand::Kind::kVector: std::memcpy(row, w.v[op.reg + high], sizeof w.v[0]); break;
-    case Operand::Kind::kConstant: std::memcpy(row, high ? op.row_high : op.row, sizeof w.v[0]); break;
+    case Operand::Kind::kVector:
+      std::memcpy(row, w.v[op.reg + high], sizeof w.v[0]);
+      break;
+    case Operand::Kind::kConstant:
+      std::memcpy(row, high ? op.row_high : op.row, sizeof w.v[0]);
+      break;
     default: {
-      const u32 value = op.count > 1 || op.reg >= 128 ? static_cast<u32>(scalar64(w, op) >> (high ? 32 : 0))
-                                                      : scalar32(w, op);
+      const u32 value = op.count > 1 || op.reg >= 128
+                            ? static_cast<u32>(scalar64(w, op) >> (high ? 32 : 0))
+                            : scalar32(w, op);
       for (int l = 0; l < kLanes; ++l) row[l] = value;
     }
   }

@@ -1,4 +1,5 @@
-// State of one wave64 and of its workgroup, and how vector instructions fetch and store their operands.
+// State of one wave64 and of its workgroup, and how vector instructions fetch and store their
+// operands.
 #pragma once
 #include <bit>
 #include <cstdint>
@@ -21,7 +22,8 @@ using i64 = std::int64_t;
 inline constexpr int kLanes = 64;
 inline constexpr u64 kAllLanes = ~u64{0};
 // Flat addresses above these reach LDS and private memory; no host address is that high.
-inline constexpr u64 kSharedAperture = u64{0x00010000} << 32, kPrivateAperture = u64{0x00020000} << 32;
+inline constexpr u64 kSharedAperture = u64{0x00010000} << 32,
+                     kPrivateAperture = u64{0x00020000} << 32;
 
 struct AddressRange {
   u64 begin = 1, end = 0;
@@ -30,14 +32,15 @@ struct AddressRange {
 struct Workgroup {
   std::vector<std::byte> lds;
   Memory* memory = nullptr;
-  std::vector<AddressRange>* cache = nullptr;  // [instruction] the allocation it touched last, one set a host thread
+  std::vector<AddressRange>* cache =
+      nullptr;  // [instruction] the allocation it touched last, one set a host thread
   Dim3 id;
 };
 
 struct alignas(64) Wave {
-  alignas(64) u32 v[512][kLanes];      // a0 is row 256
-  alignas(64) u32 staged[8][kLanes];   // broadcast or modified sources: two rows an operand
-  alignas(64) u32 lane_mask[kLanes];   // all ones where lane_mask_exec has a one
+  alignas(64) u32 v[512][kLanes];     // a0 is row 256
+  alignas(64) u32 staged[8][kLanes];  // broadcast or modified sources: two rows an operand
+  alignas(64) u32 lane_mask[kLanes];  // all ones where lane_mask_exec has a one
   u64 lane_mask_exec = 0;
   u32 s[128];
   bool scc = false;
@@ -75,8 +78,8 @@ u64 scalar64(const Wave& w, const Operand& op);
 inline void set_scalar32(Wave& w, const Operand& op, u32 value) { w.s[op.reg & 127] = value; }
 inline void set_scalar64(Wave& w, const Operand& op, u64 value) { w.set_s64(op.reg & 127, value); }
 
-// 64 lanes of source `slot` (the operand's position in the text): the register row itself, or a staged copy
-// after broadcast, SDWA, DPP, abs and neg.
+// 64 lanes of source `slot` (the operand's position in the text): the register row itself, or a
+// staged copy after broadcast, SDWA, DPP, abs and neg.
 const u32* fetch_slow(Wave& w, const Inst& in, int slot, bool high);
 inline const u32* fetch(Wave& w, const Inst& in, int slot) {
   const Operand& op = in.op[slot];
@@ -111,7 +114,8 @@ inline bool is_nan32(u32 bits) { return (bits & 0x7fffffff) > 0x7f800000; }
 
 Flow fault(Wave& w, const Inst& in, std::string what);
 
-// The host's floating-point control for a wave's MODE: rounding and denormals of f32, or of f64 and f16.
+// The host's floating-point control for a wave's MODE: rounding and denormals of f32, or of f64 and
+// f16.
 u32 host_control_f32(u32 mode);
 u32 host_control_f64(u32 mode);
 // Sets the host's control word for a scope when it differs from `wanted`.

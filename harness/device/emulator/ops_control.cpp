@@ -1,0 +1,183 @@
+// SOPP, SMEM, the program counter, EXEC and the hardware registers. Source: AMD Instinct MI300 ISA,
+// chapters 4, 8 and 12.5.
+#include <fmt/format.h>
+
+#include "harness/device/emulator/wave.hpp"
+
+namespace attest::emulator {
+namespace {
+
+// SOPP and SOPK: the 16-bit immediate, sign-extended.
+i32 simm(const Inst& in, int slot) { return static_cast<std::int16_t>(in.op[slot].value); }
+constexpr u32 low_bits(u32 count) { return count >= 32 ? ~0u : (1u << count) - 1; }
+
+// D = Fn(old exec, source); the old EXEC goes to the destination.
+template <auto Fn>
+Flow saveexec(Wave& w, const Inst& in) {
+  const u64 source = scalar64(w, in.op[1]), old = w.exec();
+  set_scalar64(w, in.op[0], old);
+  w.set_s64(kExec, Fn(source, old));
+  w.scc = w.exec() != 0;
+  return Flow::kNext;
+}
+
+Flow next(Wave&, const Inst&) { return Flow::kNext; }
+Flow end(Wave&, const Inst&) { return Flow::kEnd; }
+Flow barrier(Wave&, const Inst&) { return Flow::kBarrier; }
+Flow sleep(Wave&, const Inst&) { return Flow::kYield; }
+Flow trap(Wave& w, const Inst& in) { return fault(w, in, "the kernel trapped (s_trap)"); }
+
+Flow jump_to(Wave& w, const Inst& in, u64 pc) {
+  const std::int32_t index = w.program->index_of(pc);
+  if (index < 0) return fault(w, in, fmt::format("jump to {:#x}, outside the kernel's code", pc));
+  w.pc = static_cast<u32>(index);
+  return Flow::kNext;
+}
+template <auto Taken>
+Flow branch(Wave& w, const Inst& in) {
+  if (!Taken(w)) return Flow::kNext;
+  return jump_to(w, in, in.next_pc + i64{simm(in, 0)} * 4);
+}
+// Program counters that a kernel sees are image offsets with this base, so that code addresses are
+// addresses.
+u64 pc_base(const Wave& w) {
+  return w.program->object ? reinterpret_cast<u64>(w.program->object->image().data()) : 0;
+}
+Flow getpc(Wave& w, const Inst& in) {
+  set_scalar64(w, in.op[0], pc_base(w) + in.next_pc);
+  return Flow::kNext;
+}
+Flow setpc(Wave& w, const Inst& in) { return jump_to(w, in, scalar64(w, in.op[0]) - pc_base(w)); }
+Flow swappc(Wave& w, const Inst& in) {
+  const u64 target = scalar64(w, in.op[1]) - pc_base(w);
+  set_scalar64(w, in.op[0], pc_base(w) + in.next_pc);
+  return jump_to(w, in, target);
+}
+
+// hwreg immediate: id [5:0], offset [10:6], size - 1 [15:11]. MODE is the register that changes
+// results.
+Flow getreg(Wave& w, const Inst& in) {
+  const u32 spec = static_cast<u32>(in.op[1].value), id = spec & 63;
+  const u32 value = id == 1 ? w.mode : 0;
+  set_scalar32(w, in.op[0], value >> (spec >> 6 & 31) & low_bits((spec >> 11 & 31) + 1));
+  return Flow::kNext;
+}
+Flow setreg(Wave& w, const Inst& in) {
+  const u32 spec = static_cast<u32>(in.op[0].value), id = spec & 63;
+  if (id != 1)
+    return fault(w, in,
+                 fmt::format("s_setreg of hardware register {}: the emulator has only MODE", id));
+  const u32 shift = spec >> 6 & 31, mask = low_bits((spec >> 11 & 31) + 1) << shift;
+  w.mode = (w.mode & ~mask) | (scalar32(w, in.op[1]) << shift & mask);
+  set_host_control(host_control_f32(w.mode));
+  return Flow::kNext;
+}
+Flow memtime(Wave& w, const Inst& in) {
+  set_scalar64(w, in.op[0], 0);  // no clock: a run must not depend on time
+  return Flow::kNext;
+}
+
+// s_load: base + offset, low two bits ignored. Source: CDNA3 ISA, "Scalar memory reads".
+template <int kDwords>
+Flow load(Wave& w, const Inst& in) {
+  const u64 offset = in.op[2].kind == Operand::Kind::kScalar
+                         ? scalar32(w, in.op[2])
+                         : static_cast<u64>(static_cast<i64>(in.op[2].value));
+  const u64 address = (scalar64(w, in.op[1]) + offset + static_cast<i64>(in.offset)) & ~u64{3};
+  AddressRange& seen = (*w.group->cache)[in.index];
+  if (address < seen.begin || address + 4 * kDwords > seen.end) {
+    const Allocation* found = w.group->memory->find(address);
+    if (!found || address + 4 * kDwords > found->end) {
+      return fault(w, in,
+                   fmt::format("scalar read of {} bytes at {:#x} is outside every buffer: {}",
+                               4 * kDwords, address, w.group->memory->nearest(address)));
+    }
+    seen = {found->begin, found->end};
+  }
+  std::memcpy(&w.s[in.op[0].reg], reinterpret_cast<const void*>(address), 4 * kDwords);
+  return Flow::kNext;
+}
+// s_buffer_load: the resource's base (48 bits) and num_records bound the read; outside reads give
+// zero.
+template <int kDwords>
+Flow buffer_load(Wave& w, const Inst& in) {
+  const u64 base = w.s64(in.op[1].reg) & 0xffffffffffff;
+  const u32 records = w.s[in.op[1].reg + 2];
+  const u64 offset = ((in.op[2].kind == Operand::Kind::kScalar ? scalar32(w, in.op[2])
+                                                               : static_cast<u32>(in.op[2].value)) +
+                      static_cast<u32>(in.offset)) &
+                     ~3u;
+  for (int i = 0; i < kDwords; ++i) {
+    const u64 at = offset + 4 * static_cast<u64>(i);
+    u32 value = 0;
+    if (at + 4 <= records) {
+      const Allocation* found = w.group->memory->find(base + at);
+      if (!found || base + at + 4 > found->end) {
+        return fault(w, in,
+                     fmt::format("scalar buffer read at {:#x} is outside every buffer: {}",
+                                 base + at, w.group->memory->nearest(base + at)));
+      }
+      std::memcpy(&value, reinterpret_cast<const void*>(base + at), 4);
+    }
+    w.s[in.op[0].reg + i] = value;
+  }
+  return Flow::kNext;
+}
+
+}  // namespace
+
+std::vector<Semantics> control_semantics() {
+  return {
+      {"s_endpgm", end},
+      {"s_barrier", barrier},
+      {"s_sleep", sleep},
+      {"s_trap", trap},
+      {"s_nop", next},
+      {"s_waitcnt", next},
+      {"s_setprio", next},
+      {"s_sethalt", next},
+      {"s_sendmsg", next},
+      {"s_icache_inv", next},
+      {"s_dcache_inv", next},
+      {"s_dcache_wb", next},
+      {"s_code_end", end},
+      {"s_inst_prefetch", next},
+      {"s_ttracedata", next},
+      {"s_branch", branch<[](const Wave&) { return true; }>},
+      {"s_cbranch_scc0", branch<[](const Wave& w) { return !w.scc; }>},
+      {"s_cbranch_scc1", branch<[](const Wave& w) { return w.scc; }>},
+      {"s_cbranch_vccz", branch<[](const Wave& w) { return w.s64(kVcc) == 0; }>},
+      {"s_cbranch_vccnz", branch<[](const Wave& w) { return w.s64(kVcc) != 0; }>},
+      {"s_cbranch_execz", branch<[](const Wave& w) { return w.exec() == 0; }>},
+      {"s_cbranch_execnz", branch<[](const Wave& w) { return w.exec() != 0; }>},
+      {"s_getpc_b64", getpc, Type::kB64},
+      {"s_setpc_b64", setpc, Type::kB64},
+      {"s_swappc_b64", swappc, Type::kB64},
+      {"s_getreg_b32", getreg},
+      {"s_setreg_b32", setreg},
+      {"s_setreg_imm32_b32", setreg},
+      {"s_memtime", memtime},
+      {"s_memrealtime", memtime},
+      {"s_load_dword", load<1>},
+      {"s_load_dwordx2", load<2>},
+      {"s_load_dwordx4", load<4>},
+      {"s_load_dwordx8", load<8>},
+      {"s_load_dwordx16", load<16>},
+      {"s_buffer_load_dword", buffer_load<1>},
+      {"s_buffer_load_dwordx2", buffer_load<2>},
+      {"s_buffer_load_dwordx4", buffer_load<4>},
+      {"s_buffer_load_dwordx8", buffer_load<8>},
+      {"s_and_saveexec_b64", saveexec<[](u64 a, u64 e) { return a & e; }>, Type::kB64},
+      {"s_or_saveexec_b64", saveexec<[](u64 a, u64 e) { return a | e; }>, Type::kB64},
+      {"s_xor_saveexec_b64", saveexec<[](u64 a, u64 e) { return a ^ e; }>, Type::kB64},
+      {"s_andn2_saveexec_b64", saveexec<[](u64 a, u64 e) { return a & ~e; }>, Type::kB64},
+      {"s_orn2_saveexec_b64", saveexec<[](u64 a, u64 e) { return a | ~e; }>, Type::kB64},
+      {"s_nand_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~(a & e); }>, Type::kB64},
+      {"s_nor_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~(a | e); }>, Type::kB64},
+      {"s_xnor_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~(a ^ e); }>, Type::kB64},
+      {"s_andn1_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~a & e; }>, Type::kB64},
+      {"s_orn1_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~a | e; }>, Type::kB64},
+  };
+}
+
+}  // namespace attest::emulator
