@@ -2,19 +2,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace attest {
 
-// Depth of the published models of the matrix units: MMA-Sim, arXiv:2511.10909 (CDNA), and its T-FDPA model of Hopper,
-// for which the depth is our own and untested. Every product of two bf16 is exact in fp32.
+// Depth of the published models of the matrix units: MMA-Sim, arXiv:2511.10909 (CDNA), and its
+// T-FDPA model of Hopper, for which the depth is our own and untested. Every product of two bf16 is
+// exact in fp32.
 double accumulation_steps(MatrixUnit unit, std::int64_t k) {
-  const auto groups_of = [&](std::int64_t size) { return static_cast<double>((k + size - 1) / size); };
+  const auto groups_of = [&](std::int64_t size) {
+    return static_cast<double>((k + size - 1) / size);
+  };
   switch (unit) {
     case MatrixUnit::kSequentialFma:
       break;
-    case MatrixUnit::kCdna2Bf16:  // four products pairwise, then the sum: two roundings above the chain
+    case MatrixUnit::kCdna2Bf16:  // four products pairwise, then the sum: two roundings above the
+                                  // chain
       return groups_of(4) + 2;
-    case MatrixUnit::kCdna3Bf16:  // eight products truncated to 24 fractional bits: 9.1 u of the largest
+    case MatrixUnit::kCdna3Bf16:  // eight products truncated to 24 fractional bits: 9.1 u of the
+                                  // largest
       return groups_of(8) * (1 + 0x1p-6) + 9.1;
     case MatrixUnit::kHopperBf16:  // sixteen products at 25 bits, result truncated
       return 2 * groups_of(16) + 18;
@@ -23,43 +29,68 @@ double accumulation_steps(MatrixUnit unit, std::int64_t k) {
 }
 
 SplitErrors split_errors(const Arithmetic& a, int split_tokens) {
-  // Rescales of one running max: at most one a tile that its wave takes.
+  // The longest chain is that of one running max; where waves share the tiles theirs are shorter,
+  // and joined at the end.
   const int tiles = (split_tokens + a.tile_tokens - 1) / a.tile_tokens;
-  const int rescales = (tiles + a.waves_per_split - 1) / a.waves_per_split;
-  const int tokens_per_wave = rescales * a.tile_tokens;
-  const int joins = a.waves_per_split > 1 ? a.waves_per_split + 1 : 0;  // scale and add each wave's sums
+  const bool waves = a.waves_per_split > 1;
+  const int joins = waves ? a.waves_per_split + 1 : 0;  // scale and add each wave's sums
   SplitErrors e;
   e.dot = accumulation_steps(a.matrix_unit, kDQk) * kU;
   e.logit = kU;  // dot times scale, rounded once
-  // Relative to max - x: rounding of sm_scale * log2e and of log2e (2 u: the shift by the max cancels the rest), of the
-  // difference (1 u), of its own factor log2e where exp is exp2 of a product (2 u). Rescales' arguments telescope: the
-  // max in force at a token lies between x and the last max, so that both parts together are at most max - x.
+  // Relative to max - x: rounding of sm_scale * log2e and of log2e (2 u: the shift by the max
+  // cancels the rest), of the difference (1 u), of its own factor log2e where exp is exp2 of a
+  // product (2 u). Rescales' arguments telescope: the max in force at a token lies between x and
+  // the last max, so that both parts together are at most max - x.
   e.exp_argument = 5 * kU;
-  e.weight_exp = a.exp_ulp * 0x1p-23;
-  e.weight_rescale = a.exp_ulp * 0x1p-23 * (rescales + (a.waves_per_split > 1 ? 1 : 0));
-  // Rounding to p significand bits; p = 24 keeps P in fp32 as it is. numerics of a subnormal: half its spacing.
+  e.weight_rescale = a.exp_ulp * 0x1p-23;
+  e.weight_exp = e.weight_rescale * (waves ? 2 : 1);
+  // Rounding to p significand bits; p = 24 keeps P in fp32 as it is. Of a subnormal: half its
+  // spacing.
   const bool rounds = a.p_bits < 24;
+  e.l_from_rounded_p = a.l_from_rounded_p;
   e.p_relative = rounds ? std::ldexp(1.0, a.p_truncates ? 1 - a.p_bits : -a.p_bits) : 0;
   e.p_min_normal = std::ldexp(1.0, a.p_min_exponent);
   e.p_absolute = e.p_relative * e.p_min_normal;
   // A rescale multiplies the sum (1 u each), the result is scaled by 1 / l.
-  const double fixed = rescales + 2 + joins + a.divide_u;
-  e.accumulate = kU * (1 + e.p_relative) *
-                 (accumulation_steps(a.matrix_unit, std::min(tokens_per_wave, split_tokens + 8)) + fixed);
-  // l: a tile's sum, one addition and one rescale a tile, the join of the waves.
-  e.denominator = kU * (std::min(a.tile_tokens, split_tokens) + 2.0 * rescales + joins);
+  e.accumulate_rescale = kU * (1 + e.p_relative);
+  e.accumulate = e.accumulate_rescale *
+                 (accumulation_steps(a.matrix_unit, split_tokens) + 2 + joins + a.divide_u);
+  // l: a tile's sum, one addition a tile, the join of the waves.
+  e.denominator_rescale = kU;
+  e.denominator = kU * (std::min(a.tile_tokens, split_tokens) + tiles + joins);
   return e;
 }
 
-// lse = m * ln2 + log2(l) * ln2: m carries sm_scale * log2e (2 u), both products a constant and a rounding (2 u each),
-// the sum one.
+int most_rescales(const double* tile_largest, std::size_t tiles, std::size_t stride,
+                  double logit_error, int waves) {
+  int most = 0;
+  for (int step : {1, waves}) {
+    for (int wave = 0; wave < step; ++wave) {
+      double largest = -std::numeric_limits<double>::infinity();
+      int rescales = 0;
+      for (std::size_t t = wave; t < tiles; t += step) {
+        const double now = tile_largest[t * stride];
+        if (largest > -std::numeric_limits<double>::infinity() &&
+            !(now + 2 * logit_error <= largest)) {
+          ++rescales;
+        }
+        largest = std::max(largest, now);
+      }
+      most = std::max(most, rescales);
+    }
+  }
+  return most;
+}
+
+// lse = m * ln2 + log2(l) * ln2: m carries sm_scale * log2e (2 u), both products a constant and a
+// rounding (2 u each), the sum one.
 double stored_lse_error(const Arithmetic& a, double max, double log_l) {
   return a.log_ulp * 0x1p-23 * std::fabs(log_l) +
          kU * (4 * std::fabs(max) + 2 * std::fabs(log_l) + std::fabs(max + log_l));
 }
 
-// The merge reads lse_s from fp32, forms exp(lse_s - largest) (difference, factor log2e and their roundings: 4 u), and
-// rescales at most once a split when it keeps a running largest.
+// The merge reads lse_s from fp32, forms exp(lse_s - largest) (difference, factor log2e and their
+// roundings: 4 u), and rescales at most once a split when it keeps a running largest.
 double merge_weight_error(const Arithmetic& a, int live, double max, double log_l,
                           double lse_below_largest) {
   return stored_lse_error(a, max, log_l) + 4 * kU * lse_below_largest +
@@ -73,7 +104,8 @@ double merge_accumulate_error(const Arithmetic& a, int live) {
 }
 
 double merged_lse_error(const Arithmetic& a, double lse, double lse_above_largest) {
-  return a.log_ulp * 0x1p-23 * lse_above_largest + kU * (2 * lse_above_largest + 3 * std::fabs(lse));
+  return a.log_ulp * 0x1p-23 * lse_above_largest +
+         kU * (2 * lse_above_largest + 3 * std::fabs(lse));
 }
 
 }  // namespace attest

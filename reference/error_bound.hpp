@@ -1,5 +1,6 @@
-// T0: how far a kernel that keeps its Contract can be from the formula, in the worst case. Derived term by term in
-// error_bound.cpp. reference() evaluates it for every element; explain_*() for one, apart and in the open.
+// T0: how far a kernel that keeps its Contract can be from the formula, in the worst case. Derived
+// term by term in error_bound.cpp. reference() evaluates it for every element; explain_*() for one,
+// apart and in the open.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -21,32 +22,52 @@ double accumulation_steps(MatrixUnit unit, std::int64_t k);
 
 // The factors of one split's bound that no data enters.
 struct SplitErrors {
-  double dot = 0;            // of a logit, over |sm_scale| * sum|q k|
-  double logit = 0;          // of a logit, over |x|
-  double exp_argument = 0;   // of a weight, over max - x
-  double weight_exp = 0;     // of a weight: its own exp2
-  double weight_rescale = 0; // of a weight: every rescale that may follow it
-  double p_relative = 0;     // u_P
-  double p_absolute = 0;     // eta_P: of a P below p_min_normal
+  double dot = 0;           // of a logit, over |sm_scale| * sum|q k|
+  double logit = 0;         // of a logit, over |x|
+  double exp_argument = 0;  // of a weight, over max - x
+  double weight_exp = 0;    // of a weight: its own exp2, and that of the join of the waves
+  bool l_from_rounded_p = false;
+  double p_relative = 0;  // u_P
+  double p_absolute = 0;  // eta_P: of a P below p_min_normal
   double p_min_normal = 0;
-  double accumulate = 0;     // of o, over sum a|v|
-  double denominator = 0;    // gamma_l: of l, over l
+  double accumulate = 0;   // of o, over sum a|v|
+  double denominator = 0;  // gamma_l: of l, over l
+  // What each rescale adds to the three.
+  double weight_rescale = 0, accumulate_rescale = 0, denominator_rescale = 0;
+
+  double every_weight(double rescales) const { return weight_exp + rescales * weight_rescale; }
+  double accumulates(double rescales) const { return accumulate + rescales * accumulate_rescale; }
+  double denominates(double rescales) const { return denominator + rescales * denominator_rescale; }
 };
 SplitErrors split_errors(const Arithmetic& arithmetic, int split_tokens);
 
-// Of a stored lse, and so of the weight that a merge gives its split, apart from the error of l itself.
+// The most rescales that any running max of a split may need, from the largest scores of its tiles
+// (one every `stride` values) when each score may be off by `logit_error`: tiles whose max may
+// exceed all that came before them. Over one running max, and over each of `waves` that take the
+// tiles in turn. A tile that moves no max is multiplied by exp2(0) = 1, exactly.
+int most_rescales(const double* tile_largest, std::size_t tiles, std::size_t stride,
+                  double logit_error, int waves);
+// Of a score, absolute: its part in the order of scores. The common error of sm_scale * log2e
+// reorders nothing.
+inline double logit_error(const SplitErrors& errors, double x, double spread) {
+  return errors.dot * spread + errors.logit * (x < 0 ? -x : x);
+}
+
+// Of a stored lse, and so of the weight that a merge gives its split, apart from the error of l
+// itself.
 double stored_lse_error(const Arithmetic& arithmetic, double max, double log_l);
 // phi_s: of the weight of a split among `live` splits, relative.
 double merge_weight_error(const Arithmetic& arithmetic, int live, double max, double log_l,
                           double lse_below_largest);
-double merge_denominator_error(int live);                         // over the sum of the weights
-double merge_accumulate_error(const Arithmetic&, int live);       // over sum A_s |o_s|
+double merge_denominator_error(int live);                    // over the sum of the weights
+double merge_accumulate_error(const Arithmetic&, int live);  // over sum A_s |o_s|
 double merged_lse_error(const Arithmetic&, double lse, double lse_above_largest);
 
-// The named terms of one element's bound, largest first; their sum is at most Bound's entry. `split` -1: the merged
-// result. Every term is over the same quotient D, so that they add up.
-std::vector<BoundTerm> explain_o(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                                 int num_splits, std::int64_t row, int split, int column);
+// The named terms of one element's bound, largest first; their sum is at most Bound's entry.
+// `split` -1: the merged result. Every term is over the same quotient D, so that they add up.
+std::vector<BoundTerm> explain_o(const Problem& problem, const Inputs& inputs,
+                                 const Contract& contract, int num_splits, std::int64_t row,
+                                 int split, int column);
 std::vector<BoundTerm> explain_lse(const Problem& problem, const Inputs& inputs,
                                    const Contract& contract, int num_splits, std::int64_t row,
                                    int split);

@@ -1,5 +1,5 @@
-// explain_*(): the bound of one element, term by term, two passes, nothing merged: slow and in the open. With |v - o|
-// where reference() has |v| + |o|, it is at most reference()'s bound.
+// explain_*(): the bound of one element, term by term, two passes, nothing merged: slow and in the
+// open. With |v - o| where reference() has |v| + |o|, it is at most reference()'s bound.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,12 +15,13 @@ namespace {
 struct TokenErrors {
   double share = 0, v = 0;
   double dot = 0, logit = 0, argument = 0, exp2 = 0, rescale = 0;  // of the weight
-  double rounding = 0;                                              // of P
+  double rounding = 0;                                             // of P
 };
 
 struct SplitView {
   SplitErrors errors;
   std::vector<TokenErrors> tokens;
+  int rescales = 0;
   double max = 0, log_l = 0, lse = 0, o = 0;
   double share = 1, phi = 0;  // in the merge
 };
@@ -28,6 +29,18 @@ struct SplitView {
 double p_error(const SplitErrors& e, double p) {
   if (p >= e.p_min_normal) return e.p_relative;
   return e.p_relative == 0 || p == 0 ? e.p_relative : std::min(e.p_absolute / p, 1.0);
+}
+
+int count_rescales(const Arithmetic& a, const SplitErrors& errors, const std::vector<double>& x,
+                   const std::vector<double>& spread) {
+  std::vector<double> tiles;
+  double off = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (i % a.tile_tokens == 0) tiles.push_back(x[i]);
+    tiles.back() = std::max(tiles.back(), x[i]);
+    off = std::max(off, logit_error(errors, x[i], spread[i]));
+  }
+  return most_rescales(tiles.data(), tiles.size(), 1, off, a.waves_per_split);
 }
 
 SplitView view_split(const Problem& problem, const RowView& row, const Contract& contract,
@@ -48,6 +61,7 @@ SplitView view_split(const Problem& problem, const RowView& row, const Contract&
     spread.push_back(std::fabs(problem.sm_scale) * magnitude);
     s.max = std::max(s.max, x.back());
   }
+  s.rescales = count_rescales(contract.arithmetic, s.errors, x, spread);
   double l = 0;
   for (double score : x) l += std::exp(score - s.max);
   s.log_l = std::log(l);
@@ -61,7 +75,7 @@ SplitView view_split(const Problem& problem, const RowView& row, const Contract&
     t.logit = s.errors.logit * std::fabs(x[i]);
     t.argument = s.errors.exp_argument * (s.max - x[i]);
     t.exp2 = x[i] - s.max < kFlushLogit ? 1 : s.errors.weight_exp;
-    t.rescale = s.errors.weight_rescale;
+    t.rescale = s.rescales * s.errors.weight_rescale;
     t.rounding = p_error(s.errors, p);
     s.o += t.share * t.v;
     s.tokens.push_back(t);
@@ -69,8 +83,9 @@ SplitView view_split(const Problem& problem, const RowView& row, const Contract&
   return s;
 }
 
-std::vector<SplitView> view_splits(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                                   int num_splits, std::int64_t row, int split, int column) {
+std::vector<SplitView> view_splits(const Problem& problem, const Inputs& inputs,
+                                   const Contract& contract, int num_splits, std::int64_t row,
+                                   int split, int column) {
   const RowView view(problem, inputs, row);
   const auto ranges = live_splits(contract.split_rule, problem.s_kv[view.sequence()], num_splits);
   std::vector<SplitView> splits;
@@ -104,12 +119,25 @@ Merge merge(const Contract& contract, bool happens, std::vector<SplitView>& spli
   return m;
 }
 
-enum Name { kDot, kLogit, kExp, kRescale, kRounding, kAccumulate, kDenominator, kMerge, kStored, kFloor, kNames };
+enum Name {
+  kDot,
+  kLogit,
+  kExp,
+  kRescale,
+  kRounding,
+  kAccumulate,
+  kDenominator,
+  kMerge,
+  kStored,
+  kFloor,
+  kNames
+};
 constexpr const char* kTermNames[kNames] = {
-    "Q.K accumulation", "logit rounding", "exp2",           "running-max rescale", "P rounded",
-    "P.V accumulation", "denominator",    "split merge",    "bf16 partials",       "subnormal floor"};
+    "Q.K accumulation", "logit rounding", "exp2",        "running-max rescale", "P rounded",
+    "P.V accumulation", "denominator",    "split merge", "bf16 partials",       "subnormal floor"};
 
-std::vector<BoundTerm> named(const Arithmetic& arithmetic, const double (&values)[kNames], double quotient) {
+std::vector<BoundTerm> named(const Arithmetic& arithmetic, const double (&values)[kNames],
+                             double quotient) {
   std::vector<BoundTerm> terms;
   for (int i = 0; i < kNames; ++i) {
     if (values[i] == 0) continue;
@@ -137,7 +165,7 @@ double quotient_of(const Arithmetic& a, const std::vector<SplitView>& splits, co
   double wrong = m.happens ? merge_denominator_error(static_cast<int>(splits.size())) : 0;
   double ignored[kNames] = {};
   for (const auto& s : splits) {
-    wrong += s.share * (s.phi + s.errors.denominator);
+    wrong += s.share * (s.phi + s.errors.denominates(s.rescales));
     for (const auto& t : s.tokens) {
       wrong += s.share * t.share * add_weight_terms(t, 0, ignored);
       if (a.l_from_rounded_p) wrong += s.share * t.share * t.rounding;
@@ -153,16 +181,17 @@ void add_split_terms(const Arithmetic& a, const SplitView& s, double o, double (
     values[kMerge] += share * s.phi * std::fabs(t.v - o);
     values[kRounding] +=
         share * (1 + theta) * t.rounding * std::fabs(t.v - (a.l_from_rounded_p ? o : 0));
-    values[kAccumulate] += share * (1 + theta) * s.errors.accumulate * std::fabs(t.v);
+    values[kAccumulate] += share * (1 + theta) * s.errors.accumulates(s.rescales) * std::fabs(t.v);
   }
-  values[kDenominator] += s.share * s.errors.denominator * std::fabs(o);
+  values[kDenominator] += s.share * s.errors.denominates(s.rescales) * std::fabs(o);
   values[kFloor] += s.share * static_cast<double>(s.tokens.size()) * 0x1p-126;
 }
 
 }  // namespace
 
-std::vector<BoundTerm> explain_o(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                                 int num_splits, std::int64_t row, int split, int column) {
+std::vector<BoundTerm> explain_o(const Problem& problem, const Inputs& inputs,
+                                 const Contract& contract, int num_splits, std::int64_t row,
+                                 int split, int column) {
   const Arithmetic& a = contract.arithmetic;
   auto splits = view_splits(problem, inputs, contract, num_splits, row, split, column);
   if (splits.empty()) return {};
@@ -193,7 +222,7 @@ std::vector<BoundTerm> explain_lse(const Problem& problem, const Inputs& inputs,
       add_weight_terms(t, s.share * t.share, values);
       if (a.l_from_rounded_p) values[kRounding] += s.share * t.share * t.rounding;
     }
-    values[kDenominator] += s.share * s.errors.denominator;
+    values[kDenominator] += s.share * s.errors.denominates(s.rescales);
     values[kMerge] += s.share * s.phi;
   }
   if (m.happens) {

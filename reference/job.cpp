@@ -22,7 +22,8 @@ RowBlock make_block(const Problem& problem, int sequence, int first_row) {
 
 }  // namespace
 
-Job::Job(const Problem& problem, const Contract& contract, int num_splits, int sequence, int first_row)
+Job::Job(const Problem& problem, const Contract& contract, int num_splits, int sequence,
+         int first_row)
     : block(make_block(problem, sequence, first_row)),
       splits(live_splits(contract.split_rule, problem.s_kv[sequence], num_splits)) {
   int covered = 0;
@@ -48,8 +49,8 @@ void Job::allocate() {
   const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
   scores.x.resize(tokens * kBlockRows);
   scores.spread.resize(tokens * kBlockRows);
-  chunk_largest.resize(chunks.size() * kBlockRows);
-  split_largest.assign(splits.size() * kBlockRows, -std::numeric_limits<double>::infinity());
+  chunk_largest.resize(chunks.size());
+  split_largest.resize(splits.size());
   sums.resize(chunks.size());
 }
 
@@ -60,11 +61,34 @@ void Job::release() {
   split_largest = {};
 }
 
-void Job::merge_largest() {
-  for (std::size_t c = 0; c < chunks.size(); ++c) {
+void Job::merge_largest(const Arithmetic& arithmetic) {
+  // Tiles of a split are tiles of its chunks only where they divide the chunks; else every tile may
+  // rescale.
+  const bool known = kChunkTokens % arithmetic.tile_tokens == 0;
+  std::vector<double> tiles;  // [tiles, 16] of one split
+  for (std::size_t c = 0; c < chunks.size();) {
+    const int split = chunks[c].split;
+    SplitLargest& largest = split_largest[split];
+    std::fill_n(largest.score, kBlockRows, -std::numeric_limits<double>::infinity());
+    std::fill_n(largest.token, kBlockRows, -1.0);
+    double off[kBlockRows] = {};
+    tiles.clear();
+    for (; c < chunks.size() && chunks[c].split == split; ++c) {
+      for (int r = 0; r < kBlockRows; ++r) {
+        if (chunk_largest[c].all[r] > largest.score[r]) {
+          largest.score[r] = chunk_largest[c].all[r];
+          largest.token[r] = chunk_largest[c].token[r];
+        }
+        off[r] = std::max(off[r], chunk_largest[c].logit_error[r]);
+      }
+      tiles.insert(tiles.end(), chunk_largest[c].tiles.begin(), chunk_largest[c].tiles.end());
+    }
+    const std::size_t count = tiles.size() / kBlockRows;
     for (int r = 0; r < kBlockRows; ++r) {
-      double& largest = split_largest[std::size_t{1} * chunks[c].split * kBlockRows + r];
-      largest = std::max(largest, chunk_largest[c * kBlockRows + r]);
+      largest.rescales[r] =
+          known ? most_rescales(&tiles[r], count, kBlockRows, off[r], arithmetic.waves_per_split)
+                : (splits[split].end - splits[split].begin + arithmetic.tile_tokens - 1) /
+                      arithmetic.tile_tokens;
     }
   }
 }

@@ -9,23 +9,24 @@ namespace attest {
 
 struct Job {
   RowBlock block;
-  std::vector<TokenRange> splits;  // live, in order
-  std::vector<Chunk> chunks;       // in order; none crosses a split
-  std::vector<SplitErrors> errors;             // [splits]
-  AlignedVector<double> chunk_largest;         // [chunks, 16]
-  AlignedVector<double> split_largest;         // [splits, 16]
+  std::vector<TokenRange> splits;           // live, in order
+  std::vector<Chunk> chunks;                // in order; none crosses a split
+  std::vector<SplitErrors> errors;          // [splits]
+  std::vector<ChunkLargest> chunk_largest;  // [chunks]
+  std::vector<SplitLargest> split_largest;  // [splits]
   Scores scores;
   std::vector<ChunkSums> sums;  // [chunks]
 
-  Job(const Problem& problem, const Contract& contract, int num_splits, int sequence, int first_row);
+  Job(const Problem& problem, const Contract& contract, int num_splits, int sequence,
+      int first_row);
   std::size_t bytes() const;  // that it holds while it runs
   void allocate();
   void release();
-  void merge_largest();
+  void merge_largest(const Arithmetic& arithmetic);
 };
 
 // Writes the row's parts of `result`, from the job's sums.
-void finish_row(const Problem& problem, const Inputs& inputs, const Contract& contract, const Job& job,
-                int row_of_block, Reference& result);
+void finish_row(const Problem& problem, const Inputs& inputs, const Contract& contract,
+                const Job& job, int row_of_block, Reference& result);
 
 }  // namespace attest

@@ -1,5 +1,5 @@
-// The one inner loop of the reference: C[i][j] += sum over k of A[i][k] * B[k][j], blocked in registers.
-// Each element is summed in the order of k, whatever the block.
+// The one inner loop of the reference: C[i][j] += sum over k of A[i][k] * B[k][j], blocked in
+// registers. Each element is summed in the order of k, whatever the block.
 #pragma once
 #include "reference/vector.hpp"
 
@@ -12,8 +12,8 @@ struct Strided {  // element (i, k) at data[i * stride_i + k * stride_k]
 };
 
 template <class Vector, int kI, int kJ, class Scalar>
-inline void multiply_add_block(Strided<Scalar> a, const Scalar* b, int stride_b, int depth, Scalar* c,
-                               int stride_c) {
+inline void multiply_add_block(Strided<Scalar> a, const Scalar* b, int stride_b, int depth,
+                               Scalar* c, int stride_c) {
   constexpr int kLanes = sizeof(Vector) / sizeof(Scalar);
   Vector sum[kI][kJ];
   for (int i = 0; i < kI; ++i) {
@@ -47,8 +47,8 @@ inline void multiply_add(Strided<Scalar> a, const Scalar* b, int stride_b, int d
   for (int j = 0; j < vectors_j; j += kJ) {
     for (int i = 0; i < rows_i; i += kI) {
       multiply_add_block<Vector, kI, kJ>({a.data + i * a.stride_i, a.stride_i, a.stride_k},
-                                         b + j * kLanes, stride_b, depth, c + i * stride_c + j * kLanes,
-                                         stride_c);
+                                         b + j * kLanes, stride_b, depth,
+                                         c + i * stride_c + j * kLanes, stride_c);
     }
   }
 }

@@ -1,5 +1,5 @@
-// The second, dumber oracle: one row, one token after another, as flash decoding is taught. In fp64 it checks
-// reference(); in fp32 it shows what a kernel without any rounding of P would give.
+// The second, dumber oracle: one row, one token after another, as flash decoding is taught. In fp64
+// it checks reference(); in fp32 it shows what a kernel without any rounding of P would give.
 #pragma once
 #include <cmath>
 #include <limits>

@@ -1,5 +1,6 @@
-// parallel_for: `work(worker, item)` for every item in [0, items), on `threads` threads. Which thread takes an item does
-// not show in results: items share nothing. False when a thread ran out of memory.
+// parallel_for: `work(worker, item)` for every item in [0, items), on `threads` threads. Which
+// thread takes an item does not show in results: items share nothing. False when a thread ran out
+// of memory.
 #pragma once
 #include <atomic>
 #include <cstddef>

@@ -20,9 +20,12 @@ struct Item {
 
 class Run {
  public:
-  Run(const Problem& problem, const Inputs& inputs, const Contract& contract, int num_splits, int threads)
+  Run(const Problem& problem, const Inputs& inputs, const Contract& contract, int num_splits,
+      int threads)
       : problem_(problem), inputs_(inputs), contract_(contract), threads_(std::max(threads, 1)) {
-    for (int t = 0; t < threads_; ++t) workers_.push_back(std::make_unique<TileWorker>(problem, inputs));
+    for (int t = 0; t < threads_; ++t)
+      workers_.push_back(
+          std::make_unique<TileWorker>(problem, inputs, contract.arithmetic.tile_tokens));
     for (int sequence = 0; sequence < problem.b(); ++sequence) {
       for (int row = 0; row < problem.s_q[sequence] * problem.h_q; row += kBlockRows) {
         jobs_.emplace_back(problem, contract, num_splits, sequence, row);
@@ -32,7 +35,8 @@ class Run {
 
   [[nodiscard]] bool all(Reference& result) {
     for (std::size_t begin = 0, end = 0; begin < jobs_.size(); begin = end) {
-      for (std::size_t bytes = 0; end < jobs_.size() && (end == begin || bytes < kGroupBytes); ++end) {
+      for (std::size_t bytes = 0; end < jobs_.size() && (end == begin || bytes < kGroupBytes);
+           ++end) {
         bytes += jobs_[end].bytes();
       }
       if (!group(begin, end, result)) return false;
@@ -46,27 +50,30 @@ class Run {
     for (std::size_t j = begin; j < end; ++j) {
       jobs_[j].allocate();
       for (std::size_t c = 0; c < jobs_[j].chunks.size(); ++c) chunks.push_back({j, c});
-      for (int r = 0; r < jobs_[j].block.rows; ++r) rows.push_back({j, static_cast<std::size_t>(r)});
+      for (int r = 0; r < jobs_[j].block.rows; ++r)
+        rows.push_back({j, static_cast<std::size_t>(r)});
     }
     const bool scored = parallel_for(threads_, chunks.size(), [&](int worker, std::size_t i) {
       Job& job = jobs_[chunks[i].job];
       const std::size_t c = chunks[i].part;
-      workers_[worker]->score(job.block, job.chunks[c], job.scores, &job.chunk_largest[c * kBlockRows]);
+      workers_[worker]->score(job.block, job.chunks[c], job.errors[job.chunks[c].split], job.scores,
+                              job.chunk_largest[c]);
     });
     if (!scored) return false;
-    for (std::size_t j = begin; j < end; ++j) jobs_[j].merge_largest();
-    const bool summed = parallel_for(threads_, chunks.size(), [&](int worker, std::size_t i) {
-      Job& job = jobs_[chunks[i].job];
-      const Chunk& chunk = job.chunks[chunks[i].part];
-      workers_[worker]->accumulate(job.block, chunk, job.errors[chunk.split], job.scores,
-                                   &job.split_largest[std::size_t{1} * chunk.split * kBlockRows],
-                                   job.sums[chunks[i].part]);
+    const bool merged = parallel_for(threads_, end - begin, [&](int, std::size_t i) {
+      jobs_[begin + i].merge_largest(contract_.arithmetic);
     });
-    const bool finished =
-        summed && parallel_for(threads_, rows.size(), [&](int, std::size_t i) {
-          finish_row(problem_, inputs_, contract_, jobs_[rows[i].job], static_cast<int>(rows[i].part),
-                     result);
+    const bool summed =
+        merged && parallel_for(threads_, chunks.size(), [&](int worker, std::size_t i) {
+          Job& job = jobs_[chunks[i].job];
+          const Chunk& chunk = job.chunks[chunks[i].part];
+          workers_[worker]->accumulate(job.block, chunk, job.errors[chunk.split], job.scores,
+                                       job.split_largest[chunk.split], job.sums[chunks[i].part]);
         });
+    const bool finished = summed && parallel_for(threads_, rows.size(), [&](int, std::size_t i) {
+                            finish_row(problem_, inputs_, contract_, jobs_[rows[i].job],
+                                       static_cast<int>(rows[i].part), result);
+                          });
     for (std::size_t j = begin; j < end; ++j) jobs_[j].release();
     return finished;
   }

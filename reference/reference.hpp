@@ -1,5 +1,7 @@
-// The oracle: attention by its formula in fp64, from the stored bits, with the bound that a kernel's contract implies.
-//   x_j = sm_scale q.k_j;  lse = ln sum e^{x_j};  o = sum e^{x_j - lse} v_j;  V is the first 512 columns of K.
+// The oracle: attention by its formula in fp64, from the stored bits, with the bound that a
+// kernel's contract implies.
+//   x_j = sm_scale q.k_j;  lse = ln sum e^{x_j};  o = sum e^{x_j - lse} v_j;  V is the first 512
+//   columns of K.
 #pragma once
 #include "harness/core/contract.hpp"
 #include "harness/core/expected.hpp"

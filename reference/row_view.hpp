@@ -1,5 +1,5 @@
-// One row's view of a case, element by element: what the slow paths read. tile.cpp does not use it, so that a mistake in
-// addressing on either side shows as a difference.
+// One row's view of a case, element by element: what the slow paths read. tile.cpp does not use it,
+// so that a mistake in addressing on either side shows as a difference.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -95,7 +95,8 @@ void fill_tokens(const Problem& p, Family family, const Source& source, Inputs& 
     for (int j = 0; j < p.s_kv[s]; ++j, ++at) {
       const std::int64_t page = in.kv_indices[in.kv_indptr[s] + j / p.page_size];
       auto* k = in.kv.data<std::uint16_t>() + (page * p.page_size + j % p.page_size) * kDQk;
-      for (int d = 0; d < kDQk; ++d) k[d] = encode_bf16(key_value(family, source, at, p.s_kv[s], j, d));
+      for (int d = 0; d < kDQk; ++d)
+        k[d] = encode_bf16(key_value(family, source, at, p.s_kv[s], j, d));
     }
   }
 }
@@ -103,8 +104,9 @@ void fill_tokens(const Problem& p, Family family, const Source& source, Inputs& 
 }  // namespace
 
 const char* name_of(Family family) {
-  static constexpr const char* kNames[] = {"normal",     "huge logits", "very negative", "all equal",
-                                           "cancelling", "needle",      "positive v",    "staircase"};
+  static constexpr const char* kNames[] = {"normal",     "huge logits", "very negative",
+                                           "all equal",  "cancelling",  "needle",
+                                           "positive v", "staircase"};
   return kNames[static_cast<int>(family)];
 }
 

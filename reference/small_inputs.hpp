@@ -1,5 +1,5 @@
-// Inputs for the reference's own tests and benchmark, made apart from the project's generators: the oracle's tests must
-// not share their mistakes.
+// Inputs for the reference's own tests and benchmark, made apart from the project's generators: the
+// oracle's tests must not share their mistakes.
 #pragma once
 #include "harness/core/inputs.hpp"
 #include "harness/core/problem.hpp"
@@ -8,7 +8,7 @@ namespace attest {
 
 enum class Family {
   kNormal,        // q, k ~ N(0, 1)
-  kHugeLogits,    // |x| up to thousands
+  kHugeLogits,    // |x| of hundreds
   kVeryNegative,  // all logits far below zero
   kAllEqual,      // every token has the same logit
   kCancelling,    // V of alternating sign, so that o is small against |v|
@@ -16,9 +16,9 @@ enum class Family {
   kPositiveV,     // V > 0, so that one-sided roundings add up
   kStaircase,     // logits rise all along: every tile rescales
 };
-inline constexpr Family kFamilies[] = {Family::kNormal,     Family::kHugeLogits, Family::kVeryNegative,
-                                       Family::kAllEqual,   Family::kCancelling, Family::kNeedle,
-                                       Family::kPositiveV,  Family::kStaircase};
+inline constexpr Family kFamilies[] = {
+    Family::kNormal,     Family::kHugeLogits, Family::kVeryNegative, Family::kAllEqual,
+    Family::kCancelling, Family::kNeedle,     Family::kPositiveV,    Family::kStaircase};
 const char* name_of(Family family);
 
 // Pages in reversed order, with unused ones between; all that no token uses is NaN.

@@ -1,9 +1,11 @@
-// Vectors of 8 doubles and 16 floats in the compilers' own notation: AVX-512, AVX2 and NEON come from one source, and
-// give the same bits, because every order of summation is fixed and every fma is explicit.
+// Vectors of 8 doubles and 16 floats in the compilers' own notation: AVX-512, AVX2 and NEON come
+// from one source, and give the same bits, because every order of summation is fixed and every fma
+// is explicit.
 #pragma once
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 
 namespace attest {
 
@@ -57,7 +59,8 @@ inline Float8 load_bf16(const std::uint16_t* from) {
 }
 
 // e^x to 2 ulp for x <= 709; 0 below -708, where fp32 has long been 0. NaN stays NaN.
-// x = n ln2 + r, |r| <= ln2 / 2, ln2 in two parts so that n * high is exact; Taylor to r^13, whose remainder is 1e-17.
+// x = n ln2 + r, |r| <= ln2 / 2, ln2 in two parts so that n * high is exact; Taylor to r^13, whose
+// remainder is 1e-17.
 inline Double8 exponential(const Double8& x) {
   constexpr double kMagic = 0x1.8p52;  // adding it leaves round(y) in the low bits
   const Double8 clamped = x < -708.0 ? splat(-708.0) : x;

@@ -20,7 +20,9 @@ struct Arithmetic {
   bool l_from_rounded_p = false; // the denominator sums rounded P
   bool bf16_partials = false;    // split outputs are stored as bf16
   int tile_tokens = 64;          // tokens between two updates of a running max
-  int waves_per_split = 1;       // running maxima that one split keeps and merges at its end
+  // At most so many running maxima, which take the tiles of a split in turn and are merged at its end. The bound holds
+  // for one as well as for all of them.
+  int waves_per_split = 1;
 };
 
 enum class EmptyRow { kZerosAndMinusInf, kUnwritten };

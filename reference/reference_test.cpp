@@ -1,0 +1,225 @@
+#include "reference/reference.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "reference/oracle.hpp"
+#include "reference/small_inputs.hpp"
+
+namespace attest {
+namespace {
+
+// The bound of a kernel that works as the fp64 references do, but in fp32: times 2^-29 it is
+// theirs.
+Contract fp64_as_fp32() {
+  Contract contract;
+  contract.arithmetic.matrix_unit = MatrixUnit::kSequentialFma;
+  contract.arithmetic.p_bits = 24;
+  contract.arithmetic.exp_ulp = contract.arithmetic.log_ulp = 2;
+  return contract;
+}
+constexpr double kOwn = 0x1p-29;
+
+Reference run(const Problem& problem, const Inputs& inputs, const Contract& contract,
+              int num_splits, int threads = 1) {
+  auto result = reference(problem, inputs, contract, num_splits, threads);
+  EXPECT_TRUE(result.ok());
+  return std::move(*result);
+}
+
+Inputs make(const Problem& problem, Family family, std::uint64_t seed) {
+  auto inputs = small_inputs(problem, family, seed);
+  EXPECT_TRUE(inputs.ok());
+  return std::move(*inputs);
+}
+
+// Both roundings to double: the oracle's and its own last.
+double slack(double value) { return 0x1p-52 * std::fabs(value); }
+
+void expect_is(const RowResult<double>& exact, const double* o, const float* bound_o, double lse,
+               float bound_lse) {
+  for (int d = 0; d < kDV; ++d) {
+    ASSERT_LE(std::fabs(o[d] - exact.o[d]), kOwn * bound_o[d] + slack(exact.o[d]))
+        << "column " << d;
+  }
+  if (std::isinf(exact.lse)) {
+    ASSERT_EQ(lse, exact.lse);
+  } else {
+    ASSERT_LE(std::fabs(lse - exact.lse), kOwn * bound_lse + slack(exact.lse));
+  }
+}
+
+class OfEachFamily : public testing::TestWithParam<Family> {};
+INSTANTIATE_TEST_SUITE_P(Reference, OfEachFamily, testing::ValuesIn(kFamilies),
+                         [](const auto& info) {
+                           std::string name = name_of(info.param);
+                           std::erase(name, ' ');
+                           return name;
+                         });
+
+TEST_P(OfEachFamily, IsTheFiftyDigitOracleWithinItsOwnError) {
+  Problem problem;
+  problem.h_q = 2;
+  problem.s_kv = {1, 75, 2, 3, 0};
+  problem.s_q = {1, 2, 3, 1, 1};  // the third sees nothing with its first token
+  problem.page_size = 16;
+  const Inputs inputs = make(problem, GetParam(), 3);
+  const Reference r = run(problem, inputs, fp64_as_fp32(), 1);
+  for (std::int64_t row = 0; row < problem.rows(); ++row) {
+    SCOPED_TRACE(row);
+    expect_is(oracle(problem, inputs, row, {0, kMaxContext}), &r.expected.o[row * kDV],
+              &r.bound.o[row * kDV], r.expected.lse[row], r.bound.lse[row]);
+  }
+}
+
+TEST_P(OfEachFamily, StreamingSoftmaxIsTheOracleWithinTheSameError) {
+  Problem problem;
+  problem.h_q = 1;
+  problem.s_kv = {90};
+  const Inputs inputs = make(problem, GetParam(), 5);
+  const Reference r = run(problem, inputs, fp64_as_fp32(), 1);
+  const auto exact = oracle(problem, inputs, 0, {0, 90});
+  const auto streamed = online_softmax<double>(problem, inputs, 0, {0, 90});
+  expect_is(exact, streamed.o.data(), r.bound.o.data(), streamed.lse, r.bound.lse[0]);
+  const auto single = online_softmax<float>(problem, inputs, 0, {0, 90});
+  for (int d = 0; d < kDV; ++d) ASSERT_LE(std::fabs(single.o[d] - exact.o[d]), r.bound.o[d]);
+  ASSERT_LE(std::fabs(single.lse - exact.lse), r.bound.lse[0]);
+}
+
+TEST_P(OfEachFamily, MergedSplitsAndEachSplitAreTheStreamingSoftmaxOfTheirTokens) {
+  Problem problem;
+  problem.h_q = 12;
+  problem.s_kv = {1030, 130, 0, 5, 2200};
+  problem.s_q = {3, 1, 2, 8, 2};
+  problem.page_size = 64;
+  problem.q_pad = 8;
+  problem.kv_indptr_start = 3;
+  const int num_splits = 5;
+  const Inputs inputs = make(problem, GetParam(), 7);
+  const Contract contract = fp64_as_fp32();
+  const Reference r = run(problem, inputs, contract, num_splits, 2);
+  for (std::int64_t row = 0; row < problem.rows(); row += 5) {
+    SCOPED_TRACE(row);
+    expect_is(online_softmax<double>(problem, inputs, row, {0, kMaxContext}),
+              &r.expected.o[row * kDV], &r.bound.o[row * kDV], r.expected.lse[row],
+              r.bound.lse[row]);
+    const auto splits = live_splits(
+        contract.split_rule, problem.s_kv[RowView(problem, inputs, row).sequence()], num_splits);
+    for (int s = 0; s < num_splits; ++s) {
+      SCOPED_TRACE(s);
+      const TokenRange tokens = s < static_cast<int>(splits.size()) ? splits[s] : TokenRange{};
+      const std::int64_t part = row * num_splits + s;
+      expect_is(online_softmax<double>(problem, inputs, row, tokens),
+                &r.expected.partial_o[part * kDV], &r.bound.partial_o[part * kDV],
+                r.expected.partial_lse[part], r.bound.partial_lse[part]);
+    }
+  }
+}
+
+TEST_P(OfEachFamily, EveryBoundIsFiniteAndSeesMoreThanZero) {
+  Problem problem;
+  problem.s_kv = {700};
+  const Reference r = run(problem, make(problem, GetParam(), 9), Contract{}, 3);
+  for (float bound : r.bound.o) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
+  for (float bound : r.bound.partial_o) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
+  for (float bound : r.bound.lse) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
+}
+
+TEST(Reference, OracleOfFiftyDigitsGivesKnownValues) {
+  Problem problem;
+  problem.h_q = 1;
+  problem.s_kv = {2};
+  problem.sm_scale = 1;
+  Inputs inputs = make(problem, Family::kNormal, 1);
+  auto* q = inputs.q.data<std::uint16_t>();
+  for (int d = 0; d < kDQk; ++d) q[d] = encode_bf16(d == kDV ? 1 : 0);
+  for (int j = 0; j < 2; ++j) {
+    auto* k = inputs.kv.data<std::uint16_t>() + inputs.kv_indices[j] * kDQk;
+    for (int d = 0; d < kDQk; ++d) k[d] = encode_bf16(d == kDV ? j : d == 0 ? 4 * j : 1);
+  }
+  const auto row = oracle(problem, inputs, 0, {0, 2});  // logits 0 and 1, v 0 and 4
+  EXPECT_DOUBLE_EQ(row.lse, std::log(1 + std::exp(1.0)));
+  EXPECT_DOUBLE_EQ(row.o[0], 4 * std::exp(1.0) / (1 + std::exp(1.0)));
+  EXPECT_DOUBLE_EQ(row.o[1], 1);
+}
+
+TEST(Reference, DoesNotDependOnThreads) {
+  Problem problem;
+  problem.s_kv = {3000, 17};
+  problem.s_q = {2, 1};
+  const Inputs inputs = make(problem, Family::kNormal, 11);
+  const Reference one = run(problem, inputs, Contract{}, 2, 1);
+  const Reference many = run(problem, inputs, Contract{}, 2, 5);
+  EXPECT_EQ(one.expected.o, many.expected.o);
+  EXPECT_EQ(one.expected.partial_lse, many.expected.partial_lse);
+  EXPECT_EQ(one.bound.o, many.bound.o);
+  EXPECT_EQ(one.bound.lse, many.bound.lse);
+}
+
+TEST(Reference, ARowThatSeesNoTokenIsZerosAndMinusInf) {
+  Problem problem;
+  problem.s_kv = {0, 2};
+  problem.s_q = {1, 4};
+  const Reference r = run(problem, make(problem, Family::kNormal, 13), Contract{}, 4);
+  for (std::int64_t row = 0; row < problem.rows(); ++row) {
+    const bool empty = row < 3 * problem.h_q;  // the empty sequence, and two of four query tokens
+    EXPECT_EQ(std::isinf(r.expected.lse[row]), empty) << row;
+    EXPECT_EQ(r.expected.o[row * kDV] == 0, empty) << row;
+    EXPECT_EQ(r.bound.o[row * kDV] == 0, empty) << row;
+  }
+}
+
+bool all_nan(const std::vector<double>& o, std::int64_t row) {
+  return std::all_of(&o[row * kDV], &o[row * kDV] + kDV, [](double v) { return std::isnan(v); });
+}
+bool all_finite(const std::vector<double>& o, std::int64_t row) {
+  return std::all_of(&o[row * kDV], &o[row * kDV] + kDV, [](double v) { return std::isfinite(v); });
+}
+
+TEST(Reference, NanInATokenReachesExactlyTheRowsThatSeeIt) {
+  Problem problem;
+  problem.h_q = 3;
+  problem.s_kv = {200, 50};
+  problem.s_q = {4, 1};
+  Inputs inputs = make(problem, Family::kNormal, 15);
+  inputs.kv.data<std::uint16_t>()[inputs.kv_indices[198] * kDQk + 40] = 0x7FC0;  // last but one
+  const Reference r = run(problem, inputs, Contract{}, 2);
+  for (std::int64_t row = 0; row < problem.rows(); ++row) {
+    const std::int64_t query = row / problem.h_q;
+    const bool sees = query == 2 || query == 3;
+    EXPECT_EQ(all_nan(r.expected.o, row), sees) << row;
+    EXPECT_EQ(all_finite(r.expected.o, row), !sees) << row;
+    EXPECT_EQ(std::isnan(r.expected.lse[row]), sees) << row;
+    EXPECT_TRUE(sees || std::isfinite(r.bound.o[row * kDV])) << row;
+    EXPECT_TRUE(sees || r.bound.lse[row] < 1e-3) << row;
+  }
+}
+
+TEST(Reference, NanInAQueryReachesItsRowAlone) {
+  Problem problem;
+  problem.s_kv = {100};
+  Inputs inputs = make(problem, Family::kNormal, 17);
+  inputs.q.data<std::uint16_t>()[5 * kDQk + 570] = 0xFFC0;
+  const Reference r = run(problem, inputs, Contract{}, 1);
+  for (std::int64_t row = 0; row < problem.rows(); ++row) {
+    EXPECT_EQ(all_nan(r.expected.o, row), row == 5) << row;
+    EXPECT_EQ(all_finite(r.expected.o, row), row != 5) << row;
+  }
+}
+
+TEST(Reference, InfiniteVOfATokenOutOfSightLeavesTheBoundFinite) {
+  Problem problem;
+  problem.h_q = 2;
+  problem.s_kv = {20};
+  problem.s_q = {2};
+  Inputs inputs = make(problem, Family::kNormal, 19);
+  inputs.kv.data<std::uint16_t>()[inputs.kv_indices[19] * kDQk + 3] = 0x7F80;  // the last token's
+  const Reference r = run(problem, inputs, Contract{}, 1);
+  EXPECT_TRUE(std::isfinite(r.bound.o[3]));
+  EXPECT_TRUE(all_finite(r.expected.o, 0));
+  EXPECT_FALSE(std::isfinite(r.expected.o[2 * kDV + 3]));
+}
+
+}  // namespace
+}  // namespace attest
