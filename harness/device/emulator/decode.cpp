@@ -3,6 +3,7 @@
 #include <llvm-c/Target.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -15,10 +16,11 @@ namespace {
 const std::map<std::string, Semantics, std::less<>>& table() {
   static const auto* joined = [] {
     auto* all = new std::map<std::string, Semantics, std::less<>>;
-    for (auto list : {scalar_semantics(), control_semantics(), vector_integer_semantics(),
-                      vector_float_semantics(), vector_compare_semantics(),
-                      vector_packed_semantics(), lane_semantics(), lds_semantics(),
-                      global_semantics(), buffer_semantics(), matrix_semantics()}) {
+    for (auto list :
+         {scalar_semantics(), control_semantics(), vector_integer_semantics(),
+          vector_float_semantics(), vector_double_semantics(), vector_compare_semantics(),
+          vector_packed_semantics(), lane_semantics(), lds_semantics(), global_semantics(),
+          buffer_semantics(), matrix_semantics()}) {
       for (const Semantics& entry : list) all->emplace(std::string(entry.mnemonic), entry);
     }
     return all;
@@ -102,6 +104,11 @@ Trouble undecodable(std::uint32_t pc, std::string_view target, std::string_view 
 }
 
 }  // namespace
+
+std::string_view keep_name(std::string name) {
+  static std::deque<std::string> names;
+  return names.emplace_back(std::move(name));
+}
 
 std::vector<std::string> implemented_mnemonics() {
   std::vector<std::string> names;

@@ -71,11 +71,16 @@ struct Semantics {
   Type type = Type::kB32;
   bool float_result = false;
 };
+// For names that are composed: Semantics hold views, so that the string must live as long as the
+// program.
+std::string_view keep_name(std::string name);
+
 // One list a file of semantics; decode.cpp joins them.
 std::vector<Semantics> scalar_semantics();
 std::vector<Semantics> control_semantics();
 std::vector<Semantics> vector_integer_semantics();
 std::vector<Semantics> vector_float_semantics();
+std::vector<Semantics> vector_double_semantics();
 std::vector<Semantics> vector_compare_semantics();
 std::vector<Semantics> vector_packed_semantics();
 std::vector<Semantics> lane_semantics();

@@ -1,5 +1,5 @@
-// SOPP, SMEM, the program counter, EXEC and the hardware registers. Source: AMD Instinct MI300 ISA,
-// chapters 4, 8 and 12.5.
+// SOPC, SOPP, SMEM, the program counter, EXEC and the hardware registers. Source: AMD Instinct
+// MI300 ISA, chapters 4, 8 and 12.5.
 #include <fmt/format.h>
 
 #include "harness/device/emulator/wave.hpp"
@@ -11,6 +11,23 @@ namespace {
 i32 simm(const Inst& in, int slot) { return static_cast<std::int16_t>(in.op[slot].value); }
 constexpr u32 low_bits(u32 count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
+constexpr i32 to_signed(u32 value) { return static_cast<i32>(value); }
+
+template <auto Fn>
+Flow compare32(Wave& w, const Inst& in) {
+  w.scc = Fn(scalar32(w, in.op[0]), scalar32(w, in.op[1]));
+  return Flow::kNext;
+}
+template <auto Fn>
+Flow compare64(Wave& w, const Inst& in) {
+  w.scc = Fn(scalar64(w, in.op[0]), scalar64(w, in.op[1]));
+  return Flow::kNext;
+}
+template <auto Fn>
+Flow compare_k(Wave& w, const Inst& in) {
+  w.scc = Fn(scalar32(w, in.op[0]), in.op[1].value);
+  return Flow::kNext;
+}
 // D = Fn(old exec, source); the old EXEC goes to the destination.
 template <auto Fn>
 Flow saveexec(Wave& w, const Inst& in) {
@@ -124,9 +141,58 @@ Flow buffer_load(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
-}  // namespace
+std::vector<Semantics> compares() {
+  return {
+      {"s_cmp_eq_i32", compare32<[](u32 a, u32 b) { return a == b; }>},
+      {"s_cmp_lg_i32", compare32<[](u32 a, u32 b) { return a != b; }>},
+      {"s_cmp_gt_i32", compare32<[](u32 a, u32 b) { return to_signed(a) > to_signed(b); }>},
+      {"s_cmp_ge_i32", compare32<[](u32 a, u32 b) { return to_signed(a) >= to_signed(b); }>},
+      {"s_cmp_lt_i32", compare32<[](u32 a, u32 b) { return to_signed(a) < to_signed(b); }>},
+      {"s_cmp_le_i32", compare32<[](u32 a, u32 b) { return to_signed(a) <= to_signed(b); }>},
+      {"s_cmp_eq_u32", compare32<[](u32 a, u32 b) { return a == b; }>},
+      {"s_cmp_lg_u32", compare32<[](u32 a, u32 b) { return a != b; }>},
+      {"s_cmp_gt_u32", compare32<[](u32 a, u32 b) { return a > b; }>},
+      {"s_cmp_ge_u32", compare32<[](u32 a, u32 b) { return a >= b; }>},
+      {"s_cmp_lt_u32", compare32<[](u32 a, u32 b) { return a < b; }>},
+      {"s_cmp_le_u32", compare32<[](u32 a, u32 b) { return a <= b; }>},
+      {"s_cmp_eq_u64", compare64<[](u64 a, u64 b) { return a == b; }>, Type::kB64},
+      {"s_cmp_lg_u64", compare64<[](u64 a, u64 b) { return a != b; }>, Type::kB64},
+      {"s_bitcmp0_b32", compare32<[](u32 a, u32 b) { return (a >> (b & 31) & 1) == 0; }>},
+      {"s_bitcmp1_b32", compare32<[](u32 a, u32 b) { return (a >> (b & 31) & 1) == 1; }>},
+      {"s_bitcmp0_b64",
+       [](Wave& w, const Inst& in) {
+         w.scc = (scalar64(w, in.op[0]) >> (scalar32(w, in.op[1]) & 63) & 1) == 0;
+         return Flow::kNext;
+       },
+       Type::kB64},
+      {"s_bitcmp1_b64",
+       [](Wave& w, const Inst& in) {
+         w.scc = scalar64(w, in.op[0]) >> (scalar32(w, in.op[1]) & 63) & 1;
+         return Flow::kNext;
+       },
+       Type::kB64},
+      {"s_cmpk_eq_i32",
+       compare_k<[](u32 a, u64 k) { return a == static_cast<u32>(static_cast<std::int16_t>(k)); }>},
+      {"s_cmpk_lg_i32",
+       compare_k<[](u32 a, u64 k) { return a != static_cast<u32>(static_cast<std::int16_t>(k)); }>},
+      {"s_cmpk_gt_i32",
+       compare_k<[](u32 a, u64 k) { return to_signed(a) > static_cast<std::int16_t>(k); }>},
+      {"s_cmpk_ge_i32",
+       compare_k<[](u32 a, u64 k) { return to_signed(a) >= static_cast<std::int16_t>(k); }>},
+      {"s_cmpk_lt_i32",
+       compare_k<[](u32 a, u64 k) { return to_signed(a) < static_cast<std::int16_t>(k); }>},
+      {"s_cmpk_le_i32",
+       compare_k<[](u32 a, u64 k) { return to_signed(a) <= static_cast<std::int16_t>(k); }>},
+      {"s_cmpk_eq_u32", compare_k<[](u32 a, u64 k) { return a == (k & 0xffff); }>},
+      {"s_cmpk_lg_u32", compare_k<[](u32 a, u64 k) { return a != (k & 0xffff); }>},
+      {"s_cmpk_gt_u32", compare_k<[](u32 a, u64 k) { return a > (k & 0xffff); }>},
+      {"s_cmpk_ge_u32", compare_k<[](u32 a, u64 k) { return a >= (k & 0xffff); }>},
+      {"s_cmpk_lt_u32", compare_k<[](u32 a, u64 k) { return a < (k & 0xffff); }>},
+      {"s_cmpk_le_u32", compare_k<[](u32 a, u64 k) { return a <= (k & 0xffff); }>},
+  };
+}
 
-std::vector<Semantics> control_semantics() {
+std::vector<Semantics> branches_and_memory() {
   return {
       {"s_endpgm", end},
       {"s_barrier", barrier},
@@ -178,6 +244,14 @@ std::vector<Semantics> control_semantics() {
       {"s_andn1_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~a & e; }>, Type::kB64},
       {"s_orn1_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~a | e; }>, Type::kB64},
   };
+}
+
+}  // namespace
+
+std::vector<Semantics> control_semantics() {
+  std::vector<Semantics> all = compares();
+  for (const Semantics& entry : branches_and_memory()) all.push_back(entry);
+  return all;
 }
 
 }  // namespace attest::emulator

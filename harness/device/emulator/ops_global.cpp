@@ -216,49 +216,40 @@ u32 pk_add_f16(u32 m, u32 x, u32) {
   return add(m, x) | add(m >> 16, x >> 16) << 16;
 }
 
-template <Space kSpace, class T, auto Fn, int kDataCount = 1>
-Semantics op(std::string_view name) {
-  return {name, atomic<kSpace, T, Fn, kDataCount>};
+template <Space kS, auto Fn, int kDataCount = 1>
+void add_atomic(std::vector<Semantics>& all, std::string_view op) {
+  const std::string_view space = kS == Space::kGlobal ? "global" : "flat";
+  all.push_back({keep_name(fmt::format("{}_atomic_{}", space, op)),
+                 atomic<kS, u32, [](u32 m, u32 x, u32 y) { return static_cast<u32>(Fn(m, x, y)); },
+                        kDataCount>});
+  all.push_back({keep_name(fmt::format("{}_atomic_{}_x2", space, op)),
+                 atomic<kS, u64, [](u64 m, u64 x, u64 y) { return static_cast<u64>(Fn(m, x, y)); },
+                        kDataCount>});
 }
-
+template <class T>
+bool signed_less(T a, T b) {
+  return static_cast<std::make_signed_t<T>>(a) < static_cast<std::make_signed_t<T>>(b);
+}
 template <Space kS>
-void add_atomics(std::vector<Semantics>& all, const std::array<std::string_view, 29>& n) {
-  std::size_t i = 0;
-  const auto both = [&]<auto F32, auto F64>() {
-    all.push_back(op<kS, u32, F32>(n[i]));
-    all.push_back(op<kS, u64, F64>(n[i + 1]));
-    i += 2;
-  };
-  both.template operator()<[](u32, u32 x, u32) { return x; }, [](u64, u64 x, u64) { return x; }>();
-  both.template
-  operator()<[](u32 m, u32 x, u32) { return m + x; }, [](u64 m, u64 x, u64) { return m + x; }>();
-  both.template
-  operator()<[](u32 m, u32 x, u32) { return m - x; }, [](u64 m, u64 x, u64) { return m - x; }>();
-  both.template
-  operator()<[](u32 m, u32 x, u32) { return static_cast<i32>(m) < static_cast<i32>(x) ? m : x; },
-             [](u64 m, u64 x, u64) { return static_cast<i64>(m) < static_cast<i64>(x) ? m : x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m < x ? m : x; },
-                           [](u64 m, u64 x, u64) { return m < x ? m : x; }>();
-  both.template
-  operator()<[](u32 m, u32 x, u32) { return static_cast<i32>(m) > static_cast<i32>(x) ? m : x; },
-             [](u64 m, u64 x, u64) { return static_cast<i64>(m) > static_cast<i64>(x) ? m : x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m > x ? m : x; },
-                           [](u64 m, u64 x, u64) { return m > x ? m : x; }>();
-  both.template
-  operator()<[](u32 m, u32 x, u32) { return m & x; }, [](u64 m, u64 x, u64) { return m & x; }>();
-  both.template
-  operator()<[](u32 m, u32 x, u32) { return m | x; }, [](u64 m, u64 x, u64) { return m | x; }>();
-  both.template
-  operator()<[](u32 m, u32 x, u32) { return m ^ x; }, [](u64 m, u64 x, u64) { return m ^ x; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m >= x ? 0 : m + 1; },
-                           [](u64 m, u64 x, u64) { return m >= x ? 0 : m + 1; }>();
-  both.template operator()<[](u32 m, u32 x, u32) { return m == 0 || m > x ? x : m - 1; },
-                           [](u64 m, u64 x, u64) { return m == 0 || m > x ? x : m - 1; }>();
-  all.push_back(op<kS, u32, [](u32 m, u32 x, u32 c) { return m == c ? x : m; }, 2>(n[24]));
-  all.push_back(op<kS, u64, [](u64 m, u64 x, u64 c) { return m == c ? x : m; }, 2>(n[25]));
-  all.push_back(op<kS, u32, add_f32>(n[26]));
-  all.push_back(op<kS, u64, add_f64>(n[27]));
-  all.push_back(op<kS, u32, pk_add_f16>(n[28]));
+void add_atomics(std::vector<Semantics>& all) {
+  add_atomic<kS, [](auto, auto x, auto) { return x; }>(all, "swap");
+  add_atomic<kS, [](auto m, auto x, auto) { return m + x; }>(all, "add");
+  add_atomic<kS, [](auto m, auto x, auto) { return m - x; }>(all, "sub");
+  add_atomic<kS, [](auto m, auto x, auto) { return signed_less(m, x) ? m : x; }>(all, "smin");
+  add_atomic<kS, [](auto m, auto x, auto) { return m < x ? m : x; }>(all, "umin");
+  add_atomic<kS, [](auto m, auto x, auto) { return signed_less(x, m) ? m : x; }>(all, "smax");
+  add_atomic<kS, [](auto m, auto x, auto) { return m > x ? m : x; }>(all, "umax");
+  add_atomic<kS, [](auto m, auto x, auto) { return m & x; }>(all, "and");
+  add_atomic<kS, [](auto m, auto x, auto) { return m | x; }>(all, "or");
+  add_atomic<kS, [](auto m, auto x, auto) { return m ^ x; }>(all, "xor");
+  add_atomic<kS, [](auto m, auto x, auto) { return m >= x ? 0 : m + 1; }>(all, "inc");
+  add_atomic<kS, [](auto m, auto x, auto) { return m == 0 || m > x ? x : m - 1; }>(all, "dec");
+  add_atomic<kS, [](auto m, auto x, auto c) { return m == c ? x : m; }, 2>(all, "cmpswap");
+  const std::string_view space = kS == Space::kGlobal ? "global" : "flat";
+  all.push_back({keep_name(fmt::format("{}_atomic_add_f32", space)), atomic<kS, u32, add_f32, 1>});
+  all.push_back({keep_name(fmt::format("{}_atomic_add_f64", space)), atomic<kS, u64, add_f64, 1>});
+  all.push_back(
+      {keep_name(fmt::format("{}_atomic_pk_add_f16", space)), atomic<kS, u32, pk_add_f16, 1>});
 }
 
 // The "sc1/sc0 wb/inv" cache controls: the emulator has one coherent memory.
@@ -300,28 +291,8 @@ std::vector<Semantics> global_semantics() {
       {"buffer_wbinvl1_vol", cache_control},
       {"buffer_invl2", cache_control},
   };
-  add_atomics<Space::kGlobal>(
-      all, {"global_atomic_swap",    "global_atomic_swap_x2",    "global_atomic_add",
-            "global_atomic_add_x2",  "global_atomic_sub",        "global_atomic_sub_x2",
-            "global_atomic_smin",    "global_atomic_smin_x2",    "global_atomic_umin",
-            "global_atomic_umin_x2", "global_atomic_smax",       "global_atomic_smax_x2",
-            "global_atomic_umax",    "global_atomic_umax_x2",    "global_atomic_and",
-            "global_atomic_and_x2",  "global_atomic_or",         "global_atomic_or_x2",
-            "global_atomic_xor",     "global_atomic_xor_x2",     "global_atomic_inc",
-            "global_atomic_inc_x2",  "global_atomic_dec",        "global_atomic_dec_x2",
-            "global_atomic_cmpswap", "global_atomic_cmpswap_x2", "global_atomic_add_f32",
-            "global_atomic_add_f64", "global_atomic_pk_add_f16"});
-  add_atomics<Space::kFlat>(all,
-                            {"flat_atomic_swap",    "flat_atomic_swap_x2",    "flat_atomic_add",
-                             "flat_atomic_add_x2",  "flat_atomic_sub",        "flat_atomic_sub_x2",
-                             "flat_atomic_smin",    "flat_atomic_smin_x2",    "flat_atomic_umin",
-                             "flat_atomic_umin_x2", "flat_atomic_smax",       "flat_atomic_smax_x2",
-                             "flat_atomic_umax",    "flat_atomic_umax_x2",    "flat_atomic_and",
-                             "flat_atomic_and_x2",  "flat_atomic_or",         "flat_atomic_or_x2",
-                             "flat_atomic_xor",     "flat_atomic_xor_x2",     "flat_atomic_inc",
-                             "flat_atomic_inc_x2",  "flat_atomic_dec",        "flat_atomic_dec_x2",
-                             "flat_atomic_cmpswap", "flat_atomic_cmpswap_x2", "flat_atomic_add_f32",
-                             "flat_atomic_add_f64", "flat_atomic_pk_add_f16"});
+  add_atomics<Space::kGlobal>(all);
+  add_atomics<Space::kFlat>(all);
   return all;
 }
 

@@ -208,29 +208,36 @@ Flow swizzle(Wave& w, const Inst& in) {  // offset[15]: four lanes by 2-bit sele
   return Flow::kNext;
 }
 
+// Both forms of an atomic: ds_add_u32, and ds_add_rtn_u32, which returns the old value.
+template <class T, auto Fn>
+void add_atomic(std::vector<Semantics>& all, std::string_view op, std::string_view type) {
+  all.push_back({keep_name(fmt::format("ds_{}_{}", op, type)), atomic<T, false, Fn>});
+  all.push_back({keep_name(fmt::format("ds_{}_rtn_{}", op, type)), atomic<T, true, Fn>});
+}
 template <class T>
-void add_atomics(std::vector<Semantics>& all,
-                 const std::array<std::array<std::string_view, 2>, 12>& names) {
+void add_atomics(std::vector<Semantics>& all) {
   using S = std::make_signed_t<T>;
-  const auto add = [&]<auto Fn>(int i) {
-    all.push_back({names[i][0], atomic<T, false, Fn>});
-    all.push_back({names[i][1], atomic<T, true, Fn>});
-  };
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(m + x); }>(0);
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(m - x); }>(1);
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(x - m); }>(2);
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(m >= x ? 0 : m + 1); }>(3);
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(m == 0 || m > x ? x : m - 1); }>(
-      4);
-  add.template
-  operator()<[](T m, T x, T) { return static_cast<S>(m) < static_cast<S>(x) ? m : x; }>(5);
-  add.template
-  operator()<[](T m, T x, T) { return static_cast<S>(m) > static_cast<S>(x) ? m : x; }>(6);
-  add.template operator()<[](T m, T x, T) { return m < x ? m : x; }>(7);
-  add.template operator()<[](T m, T x, T) { return m > x ? m : x; }>(8);
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(m & x); }>(9);
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(m | x); }>(10);
-  add.template operator()<[](T m, T x, T) { return static_cast<T>(m ^ x); }>(11);
+  const bool wide = sizeof(T) == 8;
+  const std::string_view u = wide ? "u64" : "u32", i = wide ? "i64" : "i32",
+                         b = wide ? "b64" : "b32";
+  add_atomic<T, [](T m, T x, T) { return static_cast<T>(m + x); }>(all, "add", u);
+  add_atomic<T, [](T m, T x, T) { return static_cast<T>(m - x); }>(all, "sub", u);
+  add_atomic<T, [](T m, T x, T) { return static_cast<T>(x - m); }>(all, "rsub", u);
+  add_atomic<T, [](T m, T x, T) { return static_cast<T>(m >= x ? 0 : m + 1); }>(all, "inc", u);
+  add_atomic<T, [](T m, T x, T) { return static_cast<T>(m == 0 || m > x ? x : m - 1); }>(all, "dec",
+                                                                                         u);
+  add_atomic<T, [](T m, T x, T) { return static_cast<S>(m) < static_cast<S>(x) ? m : x; }>(
+      all, "min", i);
+  add_atomic<T, [](T m, T x, T) { return static_cast<S>(m) > static_cast<S>(x) ? m : x; }>(
+      all, "max", i);
+  add_atomic<T, [](T m, T x, T) { return m < x ? m : x; }>(all, "min", u);
+  add_atomic<T, [](T m, T x, T) { return m > x ? m : x; }>(all, "max", u);
+  add_atomic<T, [](T m, T x, T) { return static_cast<T>(m & x); }>(all, "and", b);
+  add_atomic<T, [](T m, T x, T) { return static_cast<T>(m | x); }>(all, "or", b);
+  add_atomic<T, [](T m, T x, T) { return static_cast<T>(m ^ x); }>(all, "xor", b);
+  add_atomic<T, [](T m, T c, T x) { return m == c ? x : m; }>(all, "cmpst", b);
+  all.push_back({keep_name(fmt::format("ds_wrxchg_rtn_{}", b)),
+                 atomic<T, true, [](T, T x, T) { return x; }>});
 }
 u32 add_f32(u32 m, u32 x, u32) { return as_bits(as_float(m) + as_float(x)); }
 
@@ -271,39 +278,11 @@ std::vector<Semantics> lds_semantics() {
       {"ds_bpermute_b32", bpermute},
       {"ds_permute_b32", permute},
       {"ds_swizzle_b32", swizzle},
-      {"ds_wrxchg_rtn_b32", atomic<u32, true, [](u32, u32 x, u32) { return x; }>},
-      {"ds_wrxchg_rtn_b64", atomic<u64, true, [](u64, u64 x, u64) { return x; }>},
-      {"ds_cmpst_b32", atomic<u32, false, [](u32 m, u32 c, u32 x) { return m == c ? x : m; }>},
-      {"ds_cmpst_rtn_b32", atomic<u32, true, [](u32 m, u32 c, u32 x) { return m == c ? x : m; }>},
-      {"ds_cmpst_b64", atomic<u64, false, [](u64 m, u64 c, u64 x) { return m == c ? x : m; }>},
-      {"ds_cmpst_rtn_b64", atomic<u64, true, [](u64 m, u64 c, u64 x) { return m == c ? x : m; }>},
       {"ds_add_f32", atomic<u32, false, add_f32>},
       {"ds_add_rtn_f32", atomic<u32, true, add_f32>},
   };
-  add_atomics<u32>(all, {{{"ds_add_u32", "ds_add_rtn_u32"},
-                          {"ds_sub_u32", "ds_sub_rtn_u32"},
-                          {"ds_rsub_u32", "ds_rsub_rtn_u32"},
-                          {"ds_inc_u32", "ds_inc_rtn_u32"},
-                          {"ds_dec_u32", "ds_dec_rtn_u32"},
-                          {"ds_min_i32", "ds_min_rtn_i32"},
-                          {"ds_max_i32", "ds_max_rtn_i32"},
-                          {"ds_min_u32", "ds_min_rtn_u32"},
-                          {"ds_max_u32", "ds_max_rtn_u32"},
-                          {"ds_and_b32", "ds_and_rtn_b32"},
-                          {"ds_or_b32", "ds_or_rtn_b32"},
-                          {"ds_xor_b32", "ds_xor_rtn_b32"}}});
-  add_atomics<u64>(all, {{{"ds_add_u64", "ds_add_rtn_u64"},
-                          {"ds_sub_u64", "ds_sub_rtn_u64"},
-                          {"ds_rsub_u64", "ds_rsub_rtn_u64"},
-                          {"ds_inc_u64", "ds_inc_rtn_u64"},
-                          {"ds_dec_u64", "ds_dec_rtn_u64"},
-                          {"ds_min_i64", "ds_min_rtn_i64"},
-                          {"ds_max_i64", "ds_max_rtn_i64"},
-                          {"ds_min_u64", "ds_min_rtn_u64"},
-                          {"ds_max_u64", "ds_max_rtn_u64"},
-                          {"ds_and_b64", "ds_and_rtn_b64"},
-                          {"ds_or_b64", "ds_or_rtn_b64"},
-                          {"ds_xor_b64", "ds_xor_rtn_b64"}}});
+  add_atomics<u32>(all);
+  add_atomics<u64>(all);
   return all;
 }
 

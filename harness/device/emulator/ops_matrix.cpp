@@ -41,11 +41,11 @@ float element(const u32 (*rows)[kLanes], int lane, int e) {
   return kE == Element::kFp8 ? decode_fnuz(code, 4, 8) : decode_fnuz(code, 5, 16);
 }
 
-constexpr int kRow(const Shape& s, int lane, int r) {
+constexpr int row_of(const Shape& s, int lane, int r) {
   if (s.n == 32) return 8 * (r % 16 / 4) + 4 * (lane / 32) + r % 4;
   return s.n == 16 ? 4 * (lane / 16) + r % 4 : r;
 }
-constexpr int kBlock(const Shape& s, int lane, int r) {
+constexpr int block_of(const Shape& s, int lane, int r) {
   if (s.n == 32) return r / 16;
   return s.n == 16 ? r / 4 : lane / 4;
 }
@@ -87,7 +87,7 @@ Flow mfma(Wave& w, const Inst& in) {
   accumulator(w, in, kRegisters, c);
   for (int r = 0; r < kRegisters; ++r) {
     for (int l = 0; l < kLanes; ++l)
-      d[kBlock(kS, l, r)][kRow(kS, l, r)][l % kS.n] = as_float(c[r][l]);
+      d[block_of(kS, l, r)][row_of(kS, l, r)][l % kS.n] = as_float(c[r][l]);
   }
   for (int block = 0; block < kS.blocks; ++block) {
     for (int i = 0; i < kS.m; ++i) {
@@ -100,7 +100,7 @@ Flow mfma(Wave& w, const Inst& in) {
   }
   for (int r = 0; r < kRegisters; ++r) {
     for (int l = 0; l < kLanes; ++l)
-      c[r][l] = as_bits(d[kBlock(kS, l, r)][kRow(kS, l, r)][l % kS.n]);
+      c[r][l] = as_bits(d[block_of(kS, l, r)][row_of(kS, l, r)][l % kS.n]);
     std::memcpy(w.v[in.op[0].reg + r], c[r], sizeof c[r]);  // MFMA ignores EXEC
   }
   return Flow::kNext;
@@ -168,7 +168,7 @@ Flow mfma_i8(Wave& w, const Inst& in) {
   accumulator(w, in, kRegisters, c);
   for (int r = 0; r < kRegisters; ++r) {
     for (int l = 0; l < kLanes; ++l) {
-      const int block = kBlock(kS, l, r), i = kRow(kS, l, r), j = l % kS.n;
+      const int block = block_of(kS, l, r), i = row_of(kS, l, r), j = l % kS.n;
       for (int k = 0; k < kS.k; ++k) c[r][l] += static_cast<u32>(a[block][k][i] * b[block][k][j]);
     }
     std::memcpy(w.v[in.op[0].reg + r], c[r], sizeof c[r]);

@@ -69,23 +69,8 @@ Flow narrow(Wave& w, const Inst& in) {  // 64-bit source, 32-bit result
   if (out.scc != kKeep) w.scc = out.scc;
   return Flow::kNext;
 }
-template <auto Fn>
-Flow compare32(Wave& w, const Inst& in) {
-  w.scc = Fn(scalar32(w, in.op[0]), scalar32(w, in.op[1]));
-  return Flow::kNext;
-}
-template <auto Fn>
-Flow compare64(Wave& w, const Inst& in) {
-  w.scc = Fn(scalar64(w, in.op[0]), scalar64(w, in.op[1]));
-  return Flow::kNext;
-}
 // SOPK: the 16-bit immediate, sign- or zero-extended.
 i32 simm(const Inst& in, int slot) { return static_cast<std::int16_t>(in.op[slot].value); }
-template <auto Fn>
-Flow compare_k(Wave& w, const Inst& in) {
-  w.scc = Fn(scalar32(w, in.op[0]), in.op[1].value);
-  return Flow::kNext;
-}
 constexpr Out32 logic(u32 value) { return {value, value != 0}; }
 constexpr Out64 logic(u64 value) { return {value, value != 0}; }
 constexpr u32 low_bits(u32 count) { return count >= 32 ? ~0u : (1u << count) - 1; }
@@ -147,7 +132,7 @@ Flow bitset32(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
-std::vector<Semantics> arithmetic() {
+std::vector<Semantics> add_and_compare() {
   return {
       {"s_add_u32", binary32<[](u32 a, u32 b, bool) {
          return Out32{a + b, a + b < a};
@@ -182,6 +167,11 @@ std::vector<Semantics> arithmetic() {
       {"s_cselect_b32", binary32<[](u32 a, u32 b, bool c) {
          return Out32{c ? a : b, kKeep};
        }>},
+  };
+}
+
+std::vector<Semantics> multiply_and_pack() {
+  return {
       {"s_mul_i32", binary32<[](u32 a, u32 b, bool) {
          return Out32{a * b, kKeep};
        }>},
@@ -230,7 +220,7 @@ std::vector<Semantics> arithmetic() {
   };
 }
 
-std::vector<Semantics> bitwise() {
+std::vector<Semantics> bitwise32() {
   return {
       {"s_and_b32", binary32<[](u32 a, u32 b, bool) { return logic(a & b); }>},
       {"s_or_b32", binary32<[](u32 a, u32 b, bool) { return logic(a | b); }>},
@@ -250,6 +240,11 @@ std::vector<Semantics> bitwise() {
        }>},
       {"s_bfe_u32", binary32<bfe_u32>},
       {"s_bfe_i32", binary32<bfe_i32>},
+  };
+}
+
+std::vector<Semantics> bitwise64() {
+  return {
       {"s_and_b64", binary64<[](u64 a, u64 b) { return logic(a & b); }>, Type::kB64},
       {"s_or_b64", binary64<[](u64 a, u64 b) { return logic(a | b); }>, Type::kB64},
       {"s_xor_b64", binary64<[](u64 a, u64 b) { return logic(a ^ b); }>, Type::kB64},
@@ -268,6 +263,11 @@ std::vector<Semantics> bitwise() {
       {"s_bfe_i64", binary64_32<bfe_i64>, Type::kB64},
       {"s_bfm_b64", make64<[](u32 a, u32 b) { return low_bits64(a & 63) << (b & 63); }>,
        Type::kB64},
+  };
+}
+
+std::vector<Semantics> bit_counts() {
+  return {
       {"s_not_b32", unary32<[](u32 a) { return logic(~a); }>},
       {"s_not_b64", unary64<[](u64 a) { return logic(~a); }>, Type::kB64},
       {"s_brev_b32", unary32<[](u32 a) {
@@ -303,6 +303,11 @@ std::vector<Semantics> bitwise() {
          return Out32{a ? static_cast<u32>(std::countl_zero(a)) : ~0u, kKeep};
        }>,
        Type::kB64},
+  };
+}
+
+std::vector<Semantics> moves() {
+  return {
       {"s_bitset0_b32", bitset32<false>},
       {"s_bitset1_b32", bitset32<true>},
       {"s_mov_b32", unary32<[](u32 a) {
@@ -329,62 +334,13 @@ std::vector<Semantics> bitwise() {
   };
 }
 
-std::vector<Semantics> compares() {
-  return {
-      {"s_cmp_eq_i32", compare32<[](u32 a, u32 b) { return a == b; }>},
-      {"s_cmp_lg_i32", compare32<[](u32 a, u32 b) { return a != b; }>},
-      {"s_cmp_gt_i32", compare32<[](u32 a, u32 b) { return to_signed(a) > to_signed(b); }>},
-      {"s_cmp_ge_i32", compare32<[](u32 a, u32 b) { return to_signed(a) >= to_signed(b); }>},
-      {"s_cmp_lt_i32", compare32<[](u32 a, u32 b) { return to_signed(a) < to_signed(b); }>},
-      {"s_cmp_le_i32", compare32<[](u32 a, u32 b) { return to_signed(a) <= to_signed(b); }>},
-      {"s_cmp_eq_u32", compare32<[](u32 a, u32 b) { return a == b; }>},
-      {"s_cmp_lg_u32", compare32<[](u32 a, u32 b) { return a != b; }>},
-      {"s_cmp_gt_u32", compare32<[](u32 a, u32 b) { return a > b; }>},
-      {"s_cmp_ge_u32", compare32<[](u32 a, u32 b) { return a >= b; }>},
-      {"s_cmp_lt_u32", compare32<[](u32 a, u32 b) { return a < b; }>},
-      {"s_cmp_le_u32", compare32<[](u32 a, u32 b) { return a <= b; }>},
-      {"s_cmp_eq_u64", compare64<[](u64 a, u64 b) { return a == b; }>, Type::kB64},
-      {"s_cmp_lg_u64", compare64<[](u64 a, u64 b) { return a != b; }>, Type::kB64},
-      {"s_bitcmp0_b32", compare32<[](u32 a, u32 b) { return (a >> (b & 31) & 1) == 0; }>},
-      {"s_bitcmp1_b32", compare32<[](u32 a, u32 b) { return (a >> (b & 31) & 1) == 1; }>},
-      {"s_bitcmp0_b64",
-       [](Wave& w, const Inst& in) {
-         w.scc = (scalar64(w, in.op[0]) >> (scalar32(w, in.op[1]) & 63) & 1) == 0;
-         return Flow::kNext;
-       },
-       Type::kB64},
-      {"s_bitcmp1_b64",
-       [](Wave& w, const Inst& in) {
-         w.scc = scalar64(w, in.op[0]) >> (scalar32(w, in.op[1]) & 63) & 1;
-         return Flow::kNext;
-       },
-       Type::kB64},
-      {"s_cmpk_eq_i32",
-       compare_k<[](u32 a, u64 k) { return a == static_cast<u32>(static_cast<std::int16_t>(k)); }>},
-      {"s_cmpk_lg_i32",
-       compare_k<[](u32 a, u64 k) { return a != static_cast<u32>(static_cast<std::int16_t>(k)); }>},
-      {"s_cmpk_gt_i32",
-       compare_k<[](u32 a, u64 k) { return to_signed(a) > static_cast<std::int16_t>(k); }>},
-      {"s_cmpk_ge_i32",
-       compare_k<[](u32 a, u64 k) { return to_signed(a) >= static_cast<std::int16_t>(k); }>},
-      {"s_cmpk_lt_i32",
-       compare_k<[](u32 a, u64 k) { return to_signed(a) < static_cast<std::int16_t>(k); }>},
-      {"s_cmpk_le_i32",
-       compare_k<[](u32 a, u64 k) { return to_signed(a) <= static_cast<std::int16_t>(k); }>},
-      {"s_cmpk_eq_u32", compare_k<[](u32 a, u64 k) { return a == (k & 0xffff); }>},
-      {"s_cmpk_lg_u32", compare_k<[](u32 a, u64 k) { return a != (k & 0xffff); }>},
-      {"s_cmpk_gt_u32", compare_k<[](u32 a, u64 k) { return a > (k & 0xffff); }>},
-      {"s_cmpk_ge_u32", compare_k<[](u32 a, u64 k) { return a >= (k & 0xffff); }>},
-      {"s_cmpk_lt_u32", compare_k<[](u32 a, u64 k) { return a < (k & 0xffff); }>},
-      {"s_cmpk_le_u32", compare_k<[](u32 a, u64 k) { return a <= (k & 0xffff); }>},
-  };
-}
-
 }  // namespace
 
 std::vector<Semantics> scalar_semantics() {
-  std::vector<Semantics> all = arithmetic();
-  for (auto list : {bitwise(), compares()}) all.insert(all.end(), list.begin(), list.end());
+  std::vector<Semantics> all;
+  for (auto list :
+       {add_and_compare(), multiply_and_pack(), bitwise32(), bitwise64(), bit_counts(), moves()})
+    all.insert(all.end(), list.begin(), list.end());
   return all;
 }
 

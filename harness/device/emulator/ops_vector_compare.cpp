@@ -1,7 +1,5 @@
 // V_CMP and V_CMPX: the result is one bit a lane; inactive lanes give 0. Source: MI300 ISA,
 // chapter 12.11 (VOPC).
-#include <deque>
-
 #include "harness/device/emulator/float_ops.hpp"
 
 namespace attest::emulator {
@@ -124,25 +122,19 @@ Flow class_f64(Wave& w, const Inst& in) {
   return finish<kWriteExec>(w, in, bits);
 }
 
-// Semantics hold views, so that the composed names must live as long as the program.
-std::string_view keep(std::string name) {
-  static std::deque<std::string> names;
-  return names.emplace_back(std::move(name));
-}
-
 template <bool kX, Condition kC>
 void add_float(std::vector<Semantics>& all, std::string_view name) {
   const std::string prefix = std::string(kX ? "v_cmpx_" : "v_cmp_") + std::string(name);
-  all.push_back({keep(prefix + "_f32"),
+  all.push_back({keep_name(prefix + "_f32"),
                  compare32<kX, [](u32 a, u32 b) { return holds<kC>(as_float(a), as_float(b)); }>,
                  Type::kF32});
-  all.push_back({keep(prefix + "_f16"),
+  all.push_back({keep_name(prefix + "_f16"),
                  compare32<kX,
                            [](u32 a, u32 b) {
                              return holds<kC>(half_to_float(a & 0xffff), half_to_float(b & 0xffff));
                            }>,
                  Type::kF16});
-  all.push_back({keep(prefix + "_f64"),
+  all.push_back({keep_name(prefix + "_f64"),
                  compare64<kX,
                            [](u64 a, u64 b) {
                              return holds<kC>(std::bit_cast<double>(a), std::bit_cast<double>(b));
@@ -153,20 +145,20 @@ template <bool kX, Condition kC>
 void add_integer(std::vector<Semantics>& all, std::string_view name) {
   const std::string prefix = std::string(kX ? "v_cmpx_" : "v_cmp_") + std::string(name);
   all.push_back(
-      {keep(prefix + "_u32"), compare32<kX, [](u32 a, u32 b) { return holds<kC>(a, b); }>});
-  all.push_back({keep(prefix + "_i32"), compare32<kX, [](u32 a, u32 b) {
+      {keep_name(prefix + "_u32"), compare32<kX, [](u32 a, u32 b) { return holds<kC>(a, b); }>});
+  all.push_back({keep_name(prefix + "_i32"), compare32<kX, [](u32 a, u32 b) {
                    return holds<kC>(static_cast<i32>(a), static_cast<i32>(b));
                  }>});
-  all.push_back({keep(prefix + "_u16"),
+  all.push_back({keep_name(prefix + "_u16"),
                  compare32<kX, [](u32 a, u32 b) { return holds<kC>(a & 0xffff, b & 0xffff); }>});
-  all.push_back({keep(prefix + "_i16"), compare32<kX, [](u32 a, u32 b) {
+  all.push_back({keep_name(prefix + "_i16"), compare32<kX, [](u32 a, u32 b) {
                    return holds<kC>(static_cast<i32>(static_cast<std::int16_t>(a)),
                                     static_cast<i32>(static_cast<std::int16_t>(b)));
                  }>});
-  all.push_back({keep(prefix + "_u64"), compare64<kX, [](u64 a, u64 b) { return holds<kC>(a, b); }>,
-                 Type::kB64});
+  all.push_back({keep_name(prefix + "_u64"),
+                 compare64<kX, [](u64 a, u64 b) { return holds<kC>(a, b); }>, Type::kB64});
   all.push_back(
-      {keep(prefix + "_i64"),
+      {keep_name(prefix + "_i64"),
        compare64<kX,
                  [](u64 a, u64 b) { return holds<kC>(static_cast<i64>(a), static_cast<i64>(b)); }>,
        Type::kB64});
@@ -187,9 +179,9 @@ void add_all(std::vector<Semantics>& all) {
   add_integer<kX, kGt>(all, "gt"), add_integer<kX, kLg>(all, "ne"), add_integer<kX, kGe>(all, "ge"),
       add_integer<kX, kTru>(all, "t");
   const std::string prefix = kX ? "v_cmpx_class_" : "v_cmp_class_";
-  all.push_back({keep(prefix + "f32"), compare32<kX, class32>, Type::kF32});
-  all.push_back({keep(prefix + "f16"), compare32<kX, class16>, Type::kF16});
-  all.push_back({keep(prefix + "f64"), class_f64<kX>, Type::kF64});
+  all.push_back({keep_name(prefix + "f32"), compare32<kX, class32>, Type::kF32});
+  all.push_back({keep_name(prefix + "f16"), compare32<kX, class16>, Type::kF16});
+  all.push_back({keep_name(prefix + "f64"), class_f64<kX>, Type::kF64});
 }
 
 }  // namespace
