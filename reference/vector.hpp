@@ -6,6 +6,11 @@
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
+#include <type_traits>
+
+// Where a vector is wider than the machine's registers, passing one by value has no fixed ABI. All
+// here is inline.
+#pragma GCC diagnostic ignored "-Wpsabi"
 
 namespace attest {
 
@@ -31,9 +36,14 @@ inline Vector fused_multiply_add(const Vector& a, const Vector& b, const Vector&
 #if __has_builtin(__builtin_elementwise_fma)
   return __builtin_elementwise_fma(a, b, c);
 #else
-  Vector r;
-  for (unsigned i = 0; i < sizeof(Vector) / sizeof(a[0]); ++i) r[i] = std::fma(a[i], b[i], c[i]);
-  return r;
+  // GCC has no such builtin. It makes one instruction of a loop over arrays.
+  constexpr unsigned kLanes = sizeof(Vector) / sizeof(a[0]);
+  std::remove_cvref_t<decltype(a[0])> x[kLanes], y[kLanes], z[kLanes];
+  std::memcpy(x, &a, sizeof x);
+  std::memcpy(y, &b, sizeof y);
+  std::memcpy(z, &c, sizeof z);
+  for (unsigned i = 0; i < kLanes; ++i) z[i] = std::fma(x[i], y[i], z[i]);
+  return load<Vector>(z);
 #endif
 }
 
