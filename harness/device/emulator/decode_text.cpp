@@ -79,7 +79,7 @@ struct NamedRegister {
   int reg, count;
 };
 const std::map<std::string_view, NamedRegister>& named_registers() {
-  static const std::map<std::string_view, NamedRegister> names = {
+  static const std::map<std::string_view, NamedRegister> kNames = {
       {"vcc", {kVcc, 2}},
       {"vcc_lo", {kVcc, 1}},
       {"vcc_hi", {kVcc + 1, 1}},
@@ -99,7 +99,7 @@ const std::map<std::string_view, NamedRegister>& named_registers() {
       {"execz", {kExecz, 1}},
       {"src_scc", {kScc, 1}},
       {"scc", {kScc, 1}}};
-  return names;
+  return kNames;
 }
 
 std::uint64_t float_constant(double value, Type type) {
@@ -114,9 +114,9 @@ bool parse_hwreg(std::string_view text, Operand* op) {
   const Pieces parts = split(text.substr(6, text.size() - 7), ',');
   std::int64_t id = -1, offset = 0, size = 32;
   if (parts.empty()) return false;
-  static const std::map<std::string_view, int> ids = {
+  static const std::map<std::string_view, int> kIds = {
       {"HW_REG_MODE", 1}, {"HW_REG_STATUS", 2}, {"HW_REG_HW_ID", 4}, {"HW_REG_XCC_ID", 20}};
-  if (auto found = ids.find(parts[0]); found != ids.end())
+  if (auto found = kIds.find(parts[0]); found != kIds.end())
     id = found->second;
   else if (!parse_integer(parts[0], &id))
     return false;
@@ -187,18 +187,18 @@ bool parse_list(std::string_view text, int bits, std::uint32_t* value) {
 }
 
 bool parse_sel(std::string_view text, Sel* sel) {
-  static const std::map<std::string_view, Sel> names = {
+  static const std::map<std::string_view, Sel> kNames = {
       {"BYTE_0", Sel::kByte0}, {"BYTE_1", Sel::kByte1}, {"BYTE_2", Sel::kByte2},
       {"BYTE_3", Sel::kByte3}, {"WORD_0", Sel::kWord0}, {"WORD_1", Sel::kWord1},
       {"DWORD", Sel::kDword}};
-  const auto found = names.find(text);
-  if (found == names.end()) return false;
+  const auto found = kNames.find(text);
+  if (found == kNames.end()) return false;
   *sel = found->second;
   return true;
 }
 
 bool parse_dpp_ctrl(std::string_view key, std::string_view value, Inst* in) {
-  static const std::map<std::string_view, int> base = {
+  static const std::map<std::string_view, int> kBase = {
       {"row_shl", 0x100},  {"row_shr", 0x110},  {"row_ror", 0x120},  {"row_newbcast", 0x150},
       {"wave_shl", 0x12f}, {"wave_rol", 0x133}, {"wave_shr", 0x137}, {"wave_ror", 0x13b}};
   std::int64_t number = 0;
@@ -211,8 +211,8 @@ bool parse_dpp_ctrl(std::string_view key, std::string_view value, Inst* in) {
     in->dpp_ctrl = 0x141;
   } else if (key == "row_bcast") {
     in->dpp_ctrl = value == "15" ? 0x142 : 0x143;
-  } else if (base.contains(key) && parse_integer(value, &number)) {
-    in->dpp_ctrl = static_cast<std::uint16_t>(base.at(key) + number);
+  } else if (kBase.contains(key) && parse_integer(value, &number)) {
+    in->dpp_ctrl = static_cast<std::uint16_t>(kBase.at(key) + number);
   } else {
     return false;
   }
