@@ -20,7 +20,8 @@ Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const CodeObject> 
 struct RunOptions {
   int threads = 0;  // host threads over workgroups; 0: all processors
   Schedule schedule;
-  std::uint64_t instruction_budget = std::uint64_t{1} << 33;  // wave instructions of one workgroup
+  std::uint64_t instruction_budget =
+      std::uint64_t{1} << 30;  // wave instructions of one workgroup: a million tokens take 2^27
 };
 
 struct RunStatistics {
