@@ -31,12 +31,12 @@ struct Shared {
   const RunOptions& options;
   std::vector<u32> order;  // of the workgroups
   std::atomic<u64> next{0};
-  std::atomic<bool> stop{false};
   std::atomic<u64> instructions{0};
-  std::mutex mutex;
-  std::optional<Trouble> trouble;
-  u64 trouble_at =
-      ~u64{0};  // position in order: the first one is reported, whatever the threads' speed
+  std::mutex mutex{};
+  std::optional<Trouble> trouble{};
+  // Position in order of the first workgroup that failed. Those before it run on, so that the same
+  // one is reported whatever the threads' speed.
+  std::atomic<u64> trouble_at{~u64{0}};
 
   void report(u64 position, Trouble t) {
     std::lock_guard lock(mutex);
@@ -44,7 +44,6 @@ struct Shared {
       trouble_at = position;
       trouble = std::move(t);
     }
-    stop = true;
   }
 };
 
@@ -61,15 +60,17 @@ class Worker {
 
   void run() {
     const u32 control = _mm_getcsr();
-    for (u64 at; !shared_.stop && (at = shared_.next++) < shared_.order.size();) {
-      start(shared_.order[at]);
-      if (auto trouble = run_workgroup()) shared_.report(at, std::move(*trouble));
+    while ((at_ = shared_.next++) < shared_.order.size() && !overtaken()) {
+      start(shared_.order[at_]);
+      if (auto trouble = run_workgroup()) shared_.report(at_, std::move(*trouble));
     }
     _mm_setcsr(control);
     shared_.instructions += executed_;
   }
 
  private:
+  bool overtaken() const { return shared_.trouble_at < at_; }
+
   void start(u32 linear) {
     const LaunchState& launch = shared_.launch;
     group_.id = {linear % launch.config.grid.x,
@@ -123,7 +124,7 @@ class Worker {
           break;
       }
       if (budget_ == 0) return hung(w);
-      if (shared_.stop) return std::nullopt;
+      if (overtaken()) return std::nullopt;
     }
   }
 
@@ -164,6 +165,7 @@ class Worker {
   std::vector<AddressRange> cache_;
   std::vector<std::unique_ptr<Wave>> waves_;
   Workgroup group_;
+  u64 at_ = 0;  // position in order of the workgroup that runs
   u64 random_ = 0, budget_ = 0, executed_ = 0;
 };
 
@@ -181,7 +183,11 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
   const u64 groups = u64{config.grid.x} * config.grid.y * config.grid.z;
   if (groups > 0xffffffff)
     return Trouble{TroubleKind::kUsage, fmt::format("a grid of {} workgroups", groups)};
-  Shared shared{program, *launch, memory, options, std::vector<u32>(groups), {}, {}, {}, {}, {}};
+  Shared shared{.program = program,
+                .launch = *launch,
+                .memory = memory,
+                .options = options,
+                .order = std::vector<u32>(groups)};
   std::iota(shared.order.begin(), shared.order.end(), 0u);
   if (options.schedule.seed) shuffle(shared.order, options.schedule.seed);
 
