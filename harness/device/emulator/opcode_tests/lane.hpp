@@ -127,11 +127,18 @@ struct Lane {
   float f(int k) const { return as_float(flushed32(u(k), mode.in32())); }
   double g(int k) const { return as_double(flushed64(s[k], mode.in16_64())); }
   u32 h(int k) const { return flushed16(u(k) & 0xffff, mode.in16_64()); }
+  bool out32() const { return mode.out32(); }
   float old_f() const { return as_float(flushed32(static_cast<u32>(d), mode.in32())); }
   double old_g() const { return as_double(flushed64(d, mode.in16_64())); }
   // A result: output denormals flushed when the mode says so.
   u64 out(float x) const { return flushed32(static_cast<u32>(bits_of(x)), mode.out32()); }
   u64 out(double x) const { return flushed64(bits_of(x), mode.out16_64()); }
+  // A result whose value before rounding is `wide`: hardware flushes what is below the least normal number before it
+  // rounds to the denormal grid, so that (1 - 2^-24) * 2^-126 is flushed though it would round up to a normal number.
+  u64 out_from(double wide) const {
+    const float x = static_cast<float>(wide);
+    return !out32() && std::fabs(wide) < 0x1p-126 ? bits_of(x) & 0x80000000u : bits_of(x);
+  }
   u64 out_half(u32 x) const { return flushed16(x, mode.out16_64()); }
 };
 

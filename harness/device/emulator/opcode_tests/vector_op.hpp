@@ -17,7 +17,7 @@ enum class Match {
 };
 
 // Encodings that the instruction has. VOP3 takes neg, abs, clamp, omod; DPP and SDWA exist for 32-bit VOP1, VOP2.
-enum Form : unsigned { kE32 = 1, kE64 = 2, kVop3 = 4, kDpp = 8, kSdwa = 16, kVop3p = 32 };
+enum Form : unsigned { kE32 = 1, kE64 = 2, kVop3 = 4, kDpp = 8, kSdwa = 16, kVop3p = 32, kReadsVcc = 64 };
 constexpr unsigned kVop2 = kE32 | kE64 | kDpp | kSdwa;  // and VOP1
 
 using Rule = u64 (*)(const Lane&);
@@ -47,6 +47,9 @@ void check(const VectorOp& op);
 inline void check(const std::vector<VectorOp>& ops) {
   for (const VectorOp& op : ops) check(op);
 }
+
+// Does the executor know the mnemonic? Rows it does not know are counted by the coverage test, not run.
+bool implemented(const std::string& mnemonic);
 
 // "" when `actual` is right by `match`.
 std::string disagreement(u64 actual, u64 expected, Kind kind, Match match);

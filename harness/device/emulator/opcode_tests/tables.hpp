@@ -1,0 +1,27 @@
+// The opcode tables, by family, and the mnemonics that each family's tests cover.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "harness/device/emulator/opcode_tests/vector_op.hpp"
+
+namespace attest::emulator::opcode_tests {
+
+const std::vector<VectorOp>& vector_integer_ops();
+const std::vector<VectorOp>& vector_float_ops();
+const std::vector<VectorOp>& vector_conversion_ops();
+const std::vector<VectorOp>& vector_packed_ops();
+std::vector<std::string> transcendental_mnemonics();
+std::vector<std::string> division_mnemonics();
+std::vector<std::string> compare_mnemonics();
+std::vector<std::string> carry_mnemonics();
+std::vector<std::string> lane_mnemonics();
+std::vector<std::string> scalar_mnemonics();
+std::vector<std::string> control_mnemonics();
+std::vector<std::string> lds_mnemonics();
+std::vector<std::string> global_mnemonics();
+std::vector<std::string> buffer_mnemonics();
+std::vector<std::string> scalar_memory_mnemonics();
+std::vector<std::string> matrix_mnemonics();
+
+}  // namespace attest::emulator::opcode_tests
