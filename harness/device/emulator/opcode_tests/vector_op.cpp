@@ -22,7 +22,7 @@ constexpr int kScalarBase = 8;  // an SGPR pair for a scalar operand
 struct Variant {
   std::string label;
   const char* suffix = "";
-  std::string modifiers;             // appended
+  std::string modifiers = {};        // appended
   int scalar = -1;                   // the operand that is an SGPR
   int constant = -1;                 // the operand that is an inline constant or a literal ...
   const char* constant_text = "";
