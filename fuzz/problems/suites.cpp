@@ -56,6 +56,7 @@ constexpr std::string_view kSmoke[] = {
     "v1:k=mla_decode:h=12:s=48,64:page=16:prefix=48:dist=monotone",
     "v1:k=mla_decode:s=300,65:page=16:splits=2:base=240000:dist=needles",
     "v1:k=mla_decode:s=130:splits=2:base=3800000",
+    "v1:k=mla_decode:s=130:splits=2:base=7500000",  // elements beyond 2^32
     "v1:k=mla_decode:s=300,0,65:page=16:splits=2:start=9:dist=needles",
     "v1:k=mla_decode:h=5:s=200,100:page=64:splits=2:start=1:qpad=8:opad=16",
     "v1:k=mla_decode:h=17:s=300:splits=1:qpad=64:opad=8:dist=needles",
