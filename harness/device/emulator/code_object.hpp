@@ -17,7 +17,16 @@ namespace attest::emulator {
 struct ArgumentInfo {
   std::uint32_t offset = 0, size = 0;
   std::string value_kind;  // "by_value", "global_buffer", "hidden_block_count_x", ...
+  std::string name;        // empty when the compiler did not keep it
 };
+
+// What a workgroup or a launch can have; a kernel that asks for more is refused when it is loaded.
+inline constexpr std::uint32_t kMaxLdsBytes = 65536;      // CDNA3 ISA, "LDS"
+inline constexpr std::uint32_t kMaxKernargBytes = 65536;  // far beyond what a driver takes
+inline constexpr std::uint32_t kMaxWorkgroup = 1024;      // threads. CDNA3 ISA, "Terminology"
+// Per lane: a wave's scratch is at most 8191 units of 1 KiB. Source: LLVM AMDGPUUsage,
+// COMPUTE_TMPRING_SIZE.WAVESIZE.
+inline constexpr std::uint32_t kMaxScratchBytes = 8191 * 1024 / 64;
 
 // Fields of the 64-byte kernel descriptor, and what the metadata note adds.
 struct KernelInfo {
@@ -40,8 +49,7 @@ struct KernelInfo {
 class CodeObject {
  public:
   // Trouble kUsage: what is wrong, at which byte of which file; a code object for another
-  // architecture than `target`
-  // ("gfx942") says both.
+  // architecture than `target` ("gfx942") says both.
   static Result<std::shared_ptr<const CodeObject>> load(const std::string& path,
                                                         std::string_view target);
   static Result<std::shared_ptr<const CodeObject>> parse(std::vector<std::byte> file,
@@ -55,7 +63,7 @@ class CodeObject {
   // PT_LOAD segments laid out at their virtual addresses from 0 and relocated to where they lie;
   // read-write data included.
   virtual std::span<std::byte> image() const = 0;
-  // "file.hip:38:19", inlined-at frames after it; "pc 0x1a40" when there is no line table.
+  // "file.hip:38:19 < caller.hip:12:3", or "pc 0x1a40" when no line table covers it.
   virtual std::string source_line(std::uint64_t image_offset) const = 0;
 };
 

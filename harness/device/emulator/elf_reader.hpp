@@ -1,7 +1,6 @@
-// Bounds-checked reading of an untrusted file, and the page-aligned memory that its segments go to.
+// Bounds-checked reading of an untrusted file.
 #pragma once
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,28 +14,8 @@
 
 namespace attest::emulator {
 
-// Anonymous pages: code addresses are then page aligned, as a driver's are.
-class Image {
- public:
-  Image() = default;
-  explicit Image(std::size_t bytes) : bytes_(bytes) {
-    void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    data_ = at == MAP_FAILED ? nullptr : static_cast<std::byte*>(at);
-  }
-  ~Image() {
-    if (data_) munmap(data_, bytes_);
-  }
-  Image(const Image&) = delete;
-  Image& operator=(const Image&) = delete;
-  bool ok() const { return data_ != nullptr; }
-  std::span<std::byte> bytes() const { return {data_, data_ ? bytes_ : 0}; }
-
- private:
-  std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0;
-};
-
-// Reads structures of the untrusted file; a read outside of it is an error that names the byte.
+// Reads structures of the file; a read outside of it is an error that names the byte. The first
+// error is kept.
 class Reader {
  public:
   Reader(std::span<const std::byte> file, std::string_view path) : file_(file), path_(path) {}
@@ -44,7 +23,7 @@ class Reader {
   template <class T>
   std::optional<T> at(std::uint64_t offset, std::string_view what) {
     if (offset > file_.size() || file_.size() - offset < sizeof(T)) {
-      fail(offset, fmt::format("the file ends inside {}", what));
+      fail(offset, fmt::format("the file ends inside {} ({} bytes)", what, file_.size()));
       return std::nullopt;
     }
     T value;
@@ -60,12 +39,16 @@ class Reader {
     }
     return file_.subspan(offset, size);
   }
-  void fail(std::uint64_t offset, std::string_view why) {
-    if (!trouble_)
+  // Always false, for `return fail(...)`.
+  bool fail(std::uint64_t offset, std::string_view why) {
+    if (!trouble_) {
       trouble_ =
           Trouble{TroubleKind::kUsage,
                   fmt::format("{}: not a usable code object: byte {}: {}", path_, offset, why)};
+    }
+    return false;
   }
+  std::size_t size() const { return file_.size(); }
   bool failed() const { return trouble_.has_value(); }
   const Trouble& trouble() const { return *trouble_; }
 

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
 
@@ -30,19 +33,50 @@ std::string argument_mismatch(const KernelInfo& kernel, const KernelArguments& a
   std::size_t i = 0;
   for (const ArgumentInfo& wanted : kernel.arguments) {
     if (wanted.value_kind.starts_with("hidden_")) break;
-    if (i == offsets.size())
-      return fmt::format("argument {} of kernel {} is missing", i, kernel.name);
-    const std::size_t end = i + 1 < offsets.size() ? offsets[i + 1] : arguments.bytes().size();
-    if (offsets[i] != wanted.offset || end - offsets[i] < wanted.size) {
-      return fmt::format(
-          "argument {} of kernel {} is at byte {} with {} bytes; the code object wants it at {} "
-          "with {}",
-          i, kernel.name, offsets[i], end - offsets[i], wanted.offset, wanted.size);
+    const std::string which = fmt::format("argument {}{}{} of kernel {}", i,
+                                          wanted.name.empty() ? "" : " ", wanted.name, kernel.name);
+    if (i == offsets.size()) return which + " is missing";
+    // Up to the next argument's start a gap is padding; the last one's size is known.
+    const bool last = i + 1 == offsets.size();
+    const std::size_t end = last ? arguments.bytes().size() : offsets[i + 1];
+    const std::size_t size = end - offsets[i];
+    if (offsets[i] != wanted.offset || size < wanted.size || (last && size != wanted.size)) {
+      return fmt::format("{} is at byte {} with {} bytes; the code object wants it at {} with {}",
+                         which, offsets[i], size, wanted.offset, wanted.size);
     }
     ++i;
   }
   if (!kernel.arguments.empty() && i != offsets.size()) {
     return fmt::format("kernel {} takes {} arguments, got {}", kernel.name, i, offsets.size());
+  }
+  return {};
+}
+
+// Empty when a launch of this shape is one that the hardware takes.
+std::string shape_refused(const KernelInfo& kernel, const LaunchConfig& config) {
+  const std::array grid = {config.grid.x, config.grid.y, config.grid.z};
+  const std::array block = {config.block.x, config.block.y, config.block.z};
+  const std::uint64_t most = kernel.max_workgroup_size ? kernel.max_workgroup_size : kMaxWorkgroup;
+  std::uint64_t threads = 1;
+  for (std::size_t axis = 0; axis < grid.size(); ++axis) {
+    if (grid[axis] == 0 || block[axis] == 0) {
+      return fmt::format("kernel {}: an empty grid or block", kernel.name);
+    }
+    // The dispatch packet counts threads of the grid in 32 bits.
+    if (std::uint64_t{grid[axis]} * block[axis] > std::numeric_limits<std::uint32_t>::max()) {
+      return fmt::format("kernel {}: {} workgroups of {} threads along {} are 2^32 or more",
+                         kernel.name, grid[axis], block[axis], "xyz"[axis]);
+    }
+    threads = std::min(threads, std::uint64_t{1} << 31) * block[axis];
+  }
+  if (threads > most) {
+    return fmt::format("kernel {}: a block of {} threads; it was compiled for at most {}",
+                       kernel.name, threads, most);
+  }
+  if (std::uint64_t{kernel.lds_bytes} + config.dynamic_lds_bytes > kMaxLdsBytes) {
+    return fmt::format("kernel {} asks for {} bytes of LDS, {} of them dynamic; a workgroup has {}",
+                       kernel.name, std::uint64_t{kernel.lds_bytes} + config.dynamic_lds_bytes,
+                       config.dynamic_lds_bytes, kMaxLdsBytes);
   }
   return {};
 }
@@ -175,19 +209,18 @@ class EmulatorDevice final : public Device {
       return fmt::format("a {} of {} bytes at {} is outside a buffer of {} bytes", what, bytes,
                          offset, buffer.bytes);
     }
+    const Allocation* held = bytes ? memory_.find(buffer.address) : nullptr;
+    if (bytes &&
+        (!held || held->begin != buffer.address || held->end - held->begin < buffer.bytes)) {
+      return fmt::format("a {} of a buffer that is not allocated", what);
+    }
     return {};
   }
 
   static std::string launch_refused(const KernelInfo& kernel, const LaunchConfig& config,
                                     const KernelArguments& arguments) {
-    const std::uint64_t threads = std::uint64_t{config.block.x} * config.block.y * config.block.z;
-    const std::uint64_t most = kernel.max_workgroup_size ? kernel.max_workgroup_size : 1024;
-    if (threads == 0 || config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0)
-      return fmt::format("kernel {}: an empty grid or block", kernel.name);
-    if (threads > most)
-      return fmt::format("kernel {}: a block of {} threads; it was compiled for at most {}",
-                         kernel.name, threads, most);
-    return argument_mismatch(kernel, arguments);
+    std::string why = shape_refused(kernel, config);
+    return why.empty() ? argument_mismatch(kernel, arguments) : why;
   }
 
   std::string target_;

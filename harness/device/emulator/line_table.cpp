@@ -26,11 +26,11 @@ class DwarfLines final : public LineTable {
     std::string text;
     for (std::uint32_t i = 0; i < frames.getNumberOfFrames(); ++i) {
       const auto frame = frames.getFrame(i);
-      if (frame.Line == 0 && i > 0) continue;
+      if (frame.FileName == llvm::DILineInfo::BadString) continue;
       const std::string where =
           fmt::format("{}:{}:{}", std::filesystem::path(frame.FileName).filename().string(),
                       frame.Line, frame.Column);
-      text += i == 0 ? where : " < " + where;
+      text += text.empty() ? where : " < " + where;
     }
     return text;
   }

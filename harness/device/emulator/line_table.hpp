@@ -14,7 +14,7 @@ class LineTable {
   // `file` is the whole ELF file and must outlive the table. Null when it has no line table.
   static std::unique_ptr<LineTable> make(std::span<const std::byte> file);
   virtual ~LineTable() = default;
-  // "stage1.hpp:120:9 (inlined at mla_decode.hip:31:3)", or empty. Safe to call from several
+  // "stage1.hpp:120:9 < mla_decode.hip:31:3", innermost first, or empty. Safe to call from several
   // threads.
   virtual std::string line(std::uint64_t address) const = 0;
 };

@@ -15,6 +15,7 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kGuard =
     64 * 1024;  // bytes on each side; the far one starts at the exact end
+constexpr std::size_t kMaxBytes = std::size_t{1} << 47;  // x86-64's user addresses
 
 struct Owned {
   PoisonedMemory storage;  // guard, buffer, guard
@@ -50,12 +51,14 @@ Memory::Memory() : impl_(std::make_unique<Impl>()) {}
 Memory::~Memory() = default;
 
 Result<Buffer> Memory::allocate(const std::string& label, std::size_t bytes, std::uint16_t fill) {
+  const auto refused = [&](std::string_view why) {
+    return Trouble{TroubleKind::kInfra,
+                   fmt::format("no memory for {} ({} bytes): {}", label, bytes, why)};
+  };
+  if (bytes > kMaxBytes) return refused("more than an address space holds");
   const std::size_t total = 2 * kGuard + (bytes + kPage - 1) / kPage * kPage;
   auto storage = PoisonedMemory::make(total, fill);
-  if (!storage.ok()) {
-    return Trouble{TroubleKind::kInfra, fmt::format("no memory for {} ({} bytes): {}", label, bytes,
-                                                    storage.trouble().text)};
-  }
+  if (!storage.ok()) return refused(storage.trouble().text);
   const std::uint64_t begin = reinterpret_cast<std::uint64_t>(storage->bytes().data()) + kGuard;
   impl_->insert({label, begin, begin + bytes});
   impl_->owned.push_back({std::move(*storage), bytes, fill});
