@@ -13,10 +13,10 @@ namespace {
 
 void print_problem(const Case& c, const Kernel& kernel) {
   const Problem& p = c.problem;
-  fmt::print("case       {}\n", to_token(c));
-  fmt::print("kernel     {}: {}\n", kernel.name(), kernel.summary());
+  fmt::print("case        {}\n", to_token(c));
+  fmt::print("kernel      {}: {}\n", kernel.name(), kernel.summary());
   fmt::print(
-      "problem    {} sequences, {} query tokens, {} heads, {} KV tokens, page size {}, sm_scale "
+      "problem     {} sequences, {} query tokens, {} heads, {} KV tokens, page size {}, sm_scale "
       "{}\n",
       p.b(), p.total_q(), p.h_q, p.total_kv(), p.page_size, p.sm_scale);
   const int splits = kernel.num_splits(p);
@@ -25,29 +25,30 @@ void print_problem(const Case& c, const Kernel& kernel) {
     live = std::max(
         live, static_cast<int>(live_splits(kernel.contract().split_rule, s_kv, splits).size()));
   }
-  fmt::print("splits     {}, of which at most {} are live\n", splits, live);
-  fmt::print("data       {}, seed {}; schedule {}\n", c.distribution, c.seed.value,
+  fmt::print("splits      {}, of which at most {} are live\n", splits, live);
+  fmt::print("data        {}, seed {}; schedule {}\n", c.distribution, c.seed.value,
              c.schedule.seed);
 }
 
 void print_worst(const Worst& w) {
-  fmt::print("{:<11}ratio {:.3g} at sequence {}, query token {}, head {}", w.tensor, w.ratio,
+  fmt::print("{:<12}ratio {:.3g} at sequence {}, query token {}, head {}", w.tensor, w.ratio,
              w.sequence, w.query_token, w.head);
   if (w.split >= 0) fmt::print(", split {}", w.split);
   if (w.column >= 0) fmt::print(", column {}", w.column);
   fmt::print(
-      "\n           actual {:.9g} (0x{:x}), expected {:.9g} (0x{:x}), error {:.3g}, bound {:.3g}\n",
+      "\n            actual {:.9g} (0x{:x}), expected {:.9g} (0x{:x}), error {:.3g}, bound "
+      "{:.3g}\n",
       w.actual, w.actual_bits, w.expected, w.expected_bits, w.error, w.bound);
   for (const BoundTerm& term : w.terms)
-    fmt::print("           {:>10.3g}  {}\n", term.value, term.name);
+    fmt::print("            {:>10.3g}  {}\n", term.value, term.name);
 }
 
 void print_verdict(const Verdict& verdict) {
   for (const Worst& worst : verdict.worst) print_worst(worst);
-  fmt::print("judged     {} elements, {} wrong\n", verdict.checked, verdict.wrong);
-  fmt::print("verdict    {}\n", to_string(verdict.status));
-  if (!verdict.reason.empty()) fmt::print("           {}\n", verdict.reason);
-  if (!verdict.bucket.empty()) fmt::print("bucket     {}\n", verdict.bucket);
+  fmt::print("judged      {} elements, {} wrong\n", verdict.checked, verdict.wrong);
+  fmt::print("verdict     {}\n", to_string(verdict.status));
+  if (!verdict.reason.empty()) fmt::print("            {}\n", verdict.reason);
+  if (!verdict.bucket.empty()) fmt::print("bucket      {}\n", verdict.bucket);
 }
 
 // Prints how long each stage took, when the next one begins.
@@ -56,7 +57,7 @@ class StageClock {
   void at(std::string_view stage) {
     const auto now = std::chrono::steady_clock::now();
     if (!stage_.empty()) {
-      fmt::print("{:<11}{:.1f} ms\n", stage_,
+      fmt::print("{:<12}{:.1f} ms\n", stage_,
                  std::chrono::duration<double, std::milli>(now - begin_).count());
     }
     std::fflush(stdout);
@@ -80,7 +81,7 @@ int command_repro(const CommonOptions& common, const std::string& token) {
   stop_on_interrupt();
   const Kernel& kernel = *find_kernel(c->kernel);
   print_problem(*c, kernel);
-  fmt::print("device     {}; {}\n", common.device, machine_text());
+  fmt::print("device      {}; {}\n", common.device, machine_text());
 
   StageClock clock;
   VerifyOptions options{common.code_objects, common.threads, {}};
