@@ -174,15 +174,29 @@ void shuffle(std::vector<u32>& order, u64 seed) {
     std::swap(order[i - 1], order[(seed = mix(seed)) % i]);
 }
 
+// The order of that many takes 1 GiB; to run them would take days.
+constexpr u64 kMaxWorkgroups = u64{1} << 28;
+
+// Of a grid; more than kMaxWorkgroups when the product is, even when it is beyond 64 bits.
+u64 workgroups(const Dim3& grid) {
+  const u64 plane = u64{grid.x} * grid.y;
+  return plane > kMaxWorkgroups && grid.z != 0 ? plane : plane * grid.z;
+}
+
 }  // namespace
 
 Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchConfig& config,
                           std::span<const std::byte> arguments, const RunOptions& options) {
   auto launch = make_launch_state(program, config, arguments);
   if (!launch.ok()) return launch.trouble();
-  const u64 groups = u64{config.grid.x} * config.grid.y * config.grid.z;
-  if (groups > 0xffffffff)
-    return Trouble{TroubleKind::kUsage, fmt::format("a grid of {} workgroups", groups)};
+  const u64 groups = workgroups(config.grid);
+  if (groups == 0 || groups > kMaxWorkgroups) {
+    return Trouble{TroubleKind::kUsage,
+                   fmt::format("kernel {}: a grid of {} x {} x {} workgroups; the emulator takes 1 "
+                               "to {}",
+                               program.kernel.name, config.grid.x, config.grid.y, config.grid.z,
+                               kMaxWorkgroups)};
+  }
   Shared shared{.program = program,
                 .launch = *launch,
                 .memory = memory,

@@ -305,6 +305,16 @@ TEST_P(Execute, AnInstructionWithoutSemanticsMattersOnlyWhenReached) {
                   "v_mqsad_pk_u16_u8 v[10:11], v[12:13], v14, v[16:17]", "kernel absent_if"});
 }
 
+TEST_P(Execute, AGridThatCannotBeRunIsRefusedAndNotWrappedAround) {
+  const Buffer out = run_.buffer("out", 64);
+  for (const Dim3& grid :
+       {Dim3{1u << 22, 1u << 22, 1u << 22}, Dim3{~0u, ~0u, 4}, Dim3{1u << 16, 1u << 16, 1},
+        Dim3{1u << 28, 1, 2}, Dim3{1u << 31, 1u << 31, 4}, Dim3{~0u, ~0u, 0}, Dim3{0, 1, 1}}) {
+    expect_trouble(run_.launch("add_one", grid, {64}, KernelArguments().add(out.address)),
+                   TroubleKind::kUsage, {"kernel add_one: a grid of", "workgroups"});
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Builds, Execute, testing::Values("gfx942", "gfx90a", "preload"),
                          [](const auto& build) { return build.param; });
 
