@@ -307,8 +307,9 @@ TEST_P(Execute, AnInstructionWithoutSemanticsMattersOnlyWhenReached) {
 
 TEST_P(Execute, AGridThatCannotBeRunIsRefusedAndNotWrappedAround) {
   const Buffer out = run_.buffer("out", 64);
+  const Dim3 wraps{0xffff0001, 65537, 65536};  // the product is 2^64 + 2^16
   for (const Dim3& grid :
-       {Dim3{1u << 22, 1u << 22, 1u << 22}, Dim3{~0u, ~0u, 4}, Dim3{1u << 16, 1u << 16, 1},
+       {wraps, Dim3{1u << 22, 1u << 22, 1u << 22}, Dim3{~0u, ~0u, 4}, Dim3{1u << 16, 1u << 16, 1},
         Dim3{1u << 28, 1, 2}, Dim3{1u << 31, 1u << 31, 4}, Dim3{~0u, ~0u, 0}, Dim3{0, 1, 1}}) {
     expect_trouble(run_.launch("add_one", grid, {64}, KernelArguments().add(out.address)),
                    TroubleKind::kUsage, {"kernel add_one: a grid of", "workgroups"});
