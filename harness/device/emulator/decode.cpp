@@ -89,6 +89,12 @@ void finish(Program& program, std::string_view mnemonic, Inst& in) {
   }
   if (mnemonic.find("_co_") != mnemonic.npos) in.first_source = 2;
   if (is_float32(mnemonic, in)) in.type = Type::kF32;
+  in.result = in.type;
+  for (const auto& [prefix, type] : {std::pair{"v_cvt_f16_", Type::kF16},
+                                     {"v_cvt_f32_", Type::kF32},
+                                     {"v_cvt_f64_", Type::kF64}}) {
+    if (mnemonic.starts_with(prefix)) in.result = type;
+  }
   in.plain = !in.sdwa && !in.dpp && !in.clamp && in.omod == 0;
   for (Operand& op : in.op) {
     in.plain = in.plain && !op.neg && !op.abs && !op.sext;

@@ -332,6 +332,11 @@ bool has_free_operands(std::string_view mnemonic) {
 }
 
 Type operand_type(std::string_view mnemonic) {
+  // A conversion's source type comes last; the sources of v_fma_mix* are f32 unless op_sel_hi says
+  // otherwise.
+  if (mnemonic.starts_with("v_cvt_") && !mnemonic.ends_with("_f16") && !mnemonic.ends_with("_f64"))
+    return Type::kB32;
+  if (mnemonic.starts_with("v_fma_mix")) return Type::kB32;
   for (const char* suffix : {"_f64", "_f64_e32", "_f64_e64"}) {
     if (mnemonic.ends_with(suffix)) return Type::kF64;
   }
@@ -360,6 +365,8 @@ ParsedText parse_text(std::string_view line) {
   Inst& in = parsed.inst;
   in.sdwa = parsed.mnemonic.ends_with("_sdwa");
   in.dpp = parsed.mnemonic.ends_with("_dpp");
+  // Not printed when it has its default value, which is all ones but for the mixed-precision fma.
+  if (parsed.mnemonic.starts_with("v_fma_mix")) in.op_sel_hi = 0;
   if (space == line.npos || has_free_operands(parsed.mnemonic)) return parsed;
   Pieces pieces = split(line.substr(space), ',');
   if (pieces.empty()) return parsed;

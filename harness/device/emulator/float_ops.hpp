@@ -1,6 +1,5 @@
 // Single-lane floating-point rules shared by the vector, packed and compare semantics.
-// Source: AMD Instinct MI300 ISA, chapters 6.3 (min/max and NaN rules) and 12; IEEE mode is on, as
-// compilers set it.
+// Source: AMD Instinct MI300 ISA, chapters 6.3 (min/max and NaN rules) and 12.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -17,39 +16,85 @@ inline u64 quiet64(u64 a) { return a | 0x0008000000000000; }
 
 // MODE's denormals, honoured by the host's control word, are flushed by arithmetic; min and max
 // need it said.
-inline u32 canonical32(u32 a) { return as_bits(as_float(a) * 1.0f); }
+inline u32 canonical32(u32 a) { return as_bits(as_float(a) * kOpaqueOne); }
+// An input alone: a comparison sees denormals as zeros when the control word says so.
+inline float input32(u32 a) { return as_float(as_float(a) == kOpaqueZero ? a & 0x80000000 : a); }
 
-// Orders the zeros: -0 < +0. A signalling NaN gives its quiet self, a quiet one gives the other
-// source.
-inline u32 min32(u32 a, u32 b) {
-  if (is_snan32(a)) return quiet32(a);
-  if (is_snan32(b)) return quiet32(b);
+// Orders the zeros: -0 < +0. A NaN gives the other source; in IEEE mode a signalling one gives its
+// quiet self.
+template <bool kIeee>
+u32 min32(u32 a, u32 b) {
+  if (kIeee && is_snan32(a)) return quiet32(a);
+  if (kIeee && is_snan32(b)) return quiet32(b);
   if (is_nan32(a)) return canonical32(b);
   if (is_nan32(b)) return canonical32(a);
   const float x = as_float(canonical32(a)), y = as_float(canonical32(b));
   if (x == 0 && y == 0) return canonical32(a) | canonical32(b);
   return as_bits(x < y ? x : y);
 }
-inline u32 max32(u32 a, u32 b) {
-  if (is_snan32(a)) return quiet32(a);
-  if (is_snan32(b)) return quiet32(b);
+template <bool kIeee>
+u32 max32(u32 a, u32 b) {
+  if (kIeee && is_snan32(a)) return quiet32(a);
+  if (kIeee && is_snan32(b)) return quiet32(b);
   if (is_nan32(a)) return canonical32(b);
   if (is_nan32(b)) return canonical32(a);
   const float x = as_float(canonical32(a)), y = as_float(canonical32(b));
   if (x == 0 && y == 0) return canonical32(a) & canonical32(b);
   return as_bits(x > y ? x : y);
 }
-inline u32 med3_32(u32 a, u32 b, u32 c) {
-  if (is_nan32(a) || is_nan32(b) || is_nan32(c)) return min32(min32(a, b), c);
-  const u32 largest = max32(max32(a, b), c);
-  if (largest == a) return max32(b, c);
-  return largest == b ? max32(a, c) : max32(a, b);
+template <bool kIeee>
+u32 med3_32(u32 a, u32 b, u32 c) {
+  if (is_nan32(a) || is_nan32(b) || is_nan32(c)) return min32<kIeee>(min32<kIeee>(a, b), c);
+  return max32<kIeee>(min32<kIeee>(a, b), min32<kIeee>(max32<kIeee>(a, b), c));
 }
+// One of two handlers by MODE's IEEE bit.
+template <Handler kIeee, Handler kPlain>
+Flow by_ieee(Wave& w, const Inst& in) {
+  return w.mode & kModeIeee ? kIeee(w, in) : kPlain(w, in);
+}
+
+// MODE's denormals of f16: no host control word does them.
+struct HalfMode {
+  bool keep_in, keep_out;
+  explicit HalfMode(const Wave& w) : keep_in(w.mode & 0x40), keep_out(w.mode & 0x80) {}
+  static u32 flushed(u32 half, bool keep) {
+    return !keep && (half & 0x7c00) == 0 ? half & 0x8000 : half;
+  }
+  u32 in(u32 half) const { return flushed(half & 0xffff, keep_in); }
+  u32 out(u32 half) const { return flushed(half, keep_out); }
+};
+inline bool is_nan16(u32 a) { return (a & 0x7fff) > 0x7c00; }
+inline bool is_snan16(u32 a) { return is_nan16(a) && !(a & 0x0200); }
 
 inline float half_to_float(u32 bits) {
   return static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(bits)));
 }
 inline u32 float_to_half(float value) { return std::bit_cast<u16>(static_cast<_Float16>(value)); }
+// min and max of f16, as min32 and max32.
+inline u32 extreme16(u32 a, u32 b, bool ieee, bool greater) {
+  if (ieee && is_snan16(a)) return a | 0x0200;
+  if (ieee && is_snan16(b)) return b | 0x0200;
+  if (is_nan16(a)) return is_nan16(b) ? b | 0x0200 : b;
+  if (is_nan16(b)) return a;
+  // As integers: the order of the values, with -0 < +0.
+  const auto order = [](u32 h) {
+    return h & 0x8000 ? 0x7fff - static_cast<i32>(h) : static_cast<i32>(h);
+  };
+  return (order(a) < order(b)) == greater ? b : a;
+}
+// a * b + c rounded once: the sum is taken to odd in f64, so that the second rounding does no harm.
+// Source: Boldo and Melquiond, Emulation of FMA and correctly rounded sums (2008).
+inline double fma_to_odd(float a, float b, float c) {
+  const double p = static_cast<double>(a) * b, z = c;
+  const double s = p + z, t = s - p, error = (p - (s - t)) + (z - t);
+  u64 bits = bits64(s);
+  if (std::isfinite(s) && error != 0 && !(bits & 1)) bits += (error > 0) == (s > 0) ? 1 : -1;
+  return std::bit_cast<double>(bits);
+}
+inline u32 fma_half(u32 a, u32 b, u32 c) {
+  const double sum = fma_to_odd(half_to_float(a), half_to_float(b), half_to_float(c));
+  return std::bit_cast<u16>(static_cast<_Float16>(sum));
+}
 // f32 -> f16 toward zero, for v_cvt_pkrtz.
 inline u32 float_to_half_rtz(float value) {
   const u32 half = float_to_half(value);

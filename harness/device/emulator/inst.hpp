@@ -46,7 +46,8 @@ struct Inst {
   std::array<Operand, 6> op;
   std::uint8_t operands = 0;
   Type type = Type::kB32;
-  bool plain = true;  // no SDWA, DPP, neg, abs, clamp or omod
+  Type result = Type::kB32;  // of a float result: what omod and clamp work on
+  bool plain = true;         // no SDWA, DPP, neg, abs, clamp or omod
   bool clamp = false, sdwa = false, dpp = false, bound_ctrl = false;
   bool float_result = false, glc = false, offen = false, idxen = false, no_vaddr = false;
   std::uint8_t first_source = 1;  // position of src0: 2 when a carry-out comes before it

@@ -143,7 +143,10 @@ void init_wave(Wave& w, const Program& program, const LaunchState& launch, Workg
   w.program = &program;
   w.group = group;
   w.fault.clear();
-  w.mode = program.kernel.rsrc1 >> 12 & 0xff;  // FP_ROUND and FP_DENORM
+  // FP_ROUND and FP_DENORM, then ENABLE_DX10_CLAMP and ENABLE_IEEE_MODE.
+  const u32 rsrc1 = program.kernel.rsrc1;
+  w.mode =
+      (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) * kModeDx10Clamp | (rsrc1 >> 23 & 1) * kModeIeee;
   w.scratch_stride = program.kernel.scratch_bytes;
   w.scratch.resize(std::size_t{w.scratch_stride} * kLanes);
   w.s[kM0] = 0xffffffff;

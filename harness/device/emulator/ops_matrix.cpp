@@ -31,10 +31,11 @@ float decode_fnuz(u32 code, int exponent_bits, int bias) {
   return code & 0x80 ? -value : value;
 }
 template <Element kE>
-float element(const u32 (*rows)[kLanes], int lane, int e) {
+float element(const u32 (*rows)[kLanes], int lane, int e, bool flush_half) {
   if constexpr (kE == Element::kF32) return as_float(rows[e][lane]);
   if constexpr (kE == Element::kF16)
-    return half_to_float(rows[e / 2][lane] >> 16 * (e % 2) & 0xffff);
+    return half_to_float(
+        HalfMode::flushed(rows[e / 2][lane] >> 16 * (e % 2) & 0xffff, !flush_half));
   if constexpr (kE == Element::kBf16)
     return as_float(e % 2 ? rows[e / 2][lane] & 0xffff0000 : rows[e / 2][lane] << 16);
   const u32 code = rows[e / 4][lane] >> 8 * (e % 4) & 0xff;
@@ -75,12 +76,14 @@ Flow mfma(Wave& w, const Inst& in) {
       d[kS.blocks][kS.m][kS.n];
   const auto* ra = &w.v[in.op[1].reg];
   const auto* rb = &w.v[in.op[2].reg];
+  // The host's control word flushes bf16's subnormals, which are f32's, but not those of f16.
+  const bool flush_half = w.program->flush_matrix_denormals;
   for (int l = 0; l < kLanes; ++l) {
     for (int e = 0; e < kPerLane; ++e) {
       a[l / kS.m % kS.blocks][l / kS.m / kS.blocks * kPerLane + e][l % kS.m] =
-          element<kA>(ra, l, e);
+          element<kA>(ra, l, e, flush_half);
       b[l / kS.n % kS.blocks][l / kS.n / kS.blocks * kPerLane + e][l % kS.n] =
-          element<kB>(rb, l, e);
+          element<kB>(rb, l, e, flush_half);
     }
   }
   alignas(64) u32 c[kRegisters][kLanes];

@@ -80,17 +80,16 @@ constexpr Out32 bfe_u32(u32 a, u32 b, bool) {
 }
 constexpr Out32 bfe_i32(u32 a, u32 b, bool) {
   const u32 width = b >> 16 & 127;
-  const u32 field = a >> (b & 31) & low_bits(width);
-  if (width == 0 || width >= 32)
-    return logic(width ? static_cast<u32>(static_cast<i32>(a) >> (b & 31)) : 0u);
+  // The shift is arithmetic: beyond the top the field is filled with the sign.
+  const u32 field = static_cast<u32>(static_cast<i32>(a) >> (b & 31));
+  if (width == 0 || width >= 32) return logic(width ? field : 0u);
   return logic(static_cast<u32>(static_cast<i32>(field << (32 - width)) >> (32 - width)));
 }
 constexpr Out64 bfe_u64(u64 a, u32 b) { return logic(a >> (b & 63) & low_bits64(b >> 16 & 127)); }
 constexpr Out64 bfe_i64(u64 a, u32 b) {
   const u32 width = b >> 16 & 127;
-  const u64 field = a >> (b & 63) & low_bits64(width);
-  if (width == 0 || width >= 64)
-    return logic(width ? static_cast<u64>(static_cast<i64>(a) >> (b & 63)) : u64{0});
+  const u64 field = static_cast<u64>(static_cast<i64>(a) >> (b & 63));
+  if (width == 0 || width >= 64) return logic(width ? field : u64{0});
   return logic(static_cast<u64>(static_cast<i64>(field << (64 - width)) >> (64 - width)));
 }
 constexpr u32 reverse32(u32 a) {
@@ -159,10 +158,10 @@ std::vector<Semantics> add_and_compare() {
          return a < b ? Out32{a, 1} : Out32{b, 0};
        }>},
       {"s_max_i32", binary32<[](u32 a, u32 b, bool) {
-         return to_signed(a) > to_signed(b) ? Out32{a, 1} : Out32{b, 0};
+         return to_signed(a) >= to_signed(b) ? Out32{a, 1} : Out32{b, 0};
        }>},
       {"s_max_u32", binary32<[](u32 a, u32 b, bool) {
-         return a > b ? Out32{a, 1} : Out32{b, 0};
+         return a >= b ? Out32{a, 1} : Out32{b, 0};
        }>},
       {"s_cselect_b32", binary32<[](u32 a, u32 b, bool c) {
          return Out32{c ? a : b, kKeep};

@@ -21,6 +21,15 @@ Flow compare32(Wave& w, const Inst& in) {
   return finish<kWriteExec>(w, in, bits);
 }
 template <bool kWriteExec, auto Fn>
+Flow compare16(Wave& w, const Inst& in) {
+  const HalfMode mode(w);
+  const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2);
+  u64 bits = 0;
+  for (int l = 0; l < kLanes; ++l)
+    bits |= u64{Fn(half_to_float(mode.in(a[l])), half_to_float(mode.in(b[l])))} << l;
+  return finish<kWriteExec>(w, in, bits);
+}
+template <bool kWriteExec, auto Fn>
 Flow compare64(Wave& w, const Inst& in) {
   const u32 *a0 = fetch(w, in, 1), *a1 = fetch_high(w, in, 1), *b0 = fetch(w, in, 2),
             *b1 = fetch_high(w, in, 2);
@@ -129,11 +138,7 @@ void add_float(std::vector<Semantics>& all, std::string_view name) {
                  compare32<kX, [](u32 a, u32 b) { return holds<kC>(as_float(a), as_float(b)); }>,
                  Type::kF32});
   all.push_back({keep_name(prefix + "_f16"),
-                 compare32<kX,
-                           [](u32 a, u32 b) {
-                             return holds<kC>(half_to_float(a & 0xffff), half_to_float(b & 0xffff));
-                           }>,
-                 Type::kF16});
+                 compare16<kX, [](float a, float b) { return holds<kC>(a, b); }>, Type::kF16});
   all.push_back({keep_name(prefix + "_f64"),
                  compare64<kX,
                            [](u64 a, u64 b) {

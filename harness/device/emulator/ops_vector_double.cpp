@@ -42,21 +42,26 @@ Flow map_f64(Wave& w, const Inst& in) {
   store64(w, in, r0, r1);
   return Flow::kNext;
 }
+template <bool kIeee>
 double min64(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) {
     const bool signals =
         (std::isnan(a) && !(bits64(a) >> 51 & 1)) || (std::isnan(b) && !(bits64(b) >> 51 & 1));
-    return signals ? a + b : std::isnan(a) ? b : a;
+    return kIeee && signals ? a + b : (std::isnan(a) ? b : a) * kOpaqueOne;
   }
+  a *= kOpaqueOne;  // flushes denormals when MODE says so
+  b *= kOpaqueOne;
   return a == 0 && b == 0 ? (std::signbit(a) ? a : b) : a < b ? a : b;
 }
+template <bool kIeee>
 double max64(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return min64(a, b);
+  if (std::isnan(a) || std::isnan(b)) return min64<kIeee>(a, b);
+  a *= kOpaqueOne;
+  b *= kOpaqueOne;
   return a == 0 && b == 0 ? (std::signbit(a) ? b : a) : a > b ? a : b;
 }
 template <auto Fn>
-Flow narrow_f64(Wave& w, const Inst& in) {  // f64 source, 32-bit result
-  HostControl control(host_control_f32(w.mode), host_control_f64(w.mode));
+Flow narrow_f64(Wave& w, const Inst& in) {  // f64 source, 32-bit result, whose denormals are f32's
   const Pairs a = pair(w, in, 1);
   alignas(64) u32 r[kLanes];
   for (int l = 0; l < kLanes; ++l) r[l] = Fn(a.at(l));
@@ -113,8 +118,8 @@ std::vector<Semantics> double_arithmetic() {
             store64(w, in, r0, r1);
             return Flow::kNext;
           }),
-      f64("v_min_f64", map_f64<2, min64>),
-      f64("v_max_f64", map_f64<2, max64>),
+      f64("v_min_f64", by_ieee<map_f64<2, min64<true>>, map_f64<2, min64<false>>>),
+      f64("v_max_f64", by_ieee<map_f64<2, max64<true>>, map_f64<2, max64<false>>>),
       f64("v_floor_f64", map_f64<1, [](double a) { return std::floor(a); }>),
       f64("v_ceil_f64", map_f64<1, [](double a) { return std::ceil(a); }>),
       f64("v_trunc_f64", map_f64<1, [](double a) { return std::trunc(a); }>),
@@ -129,13 +134,16 @@ std::vector<Semantics> double_arithmetic() {
 std::vector<Semantics> double_conversions() {
   return {
       Semantics{"v_cvt_f32_f64",
-                narrow_f64<[](double a) { return as_bits(static_cast<float>(a)); }>, Type::kF64},
+                narrow_f64<[](double a) { return as_bits(static_cast<float>(a)); }>, Type::kF64,
+                true},
       Semantics{"v_cvt_i32_f64", narrow_f64<cvt_i32_f64>, Type::kF64},
       Semantics{"v_cvt_u32_f64", narrow_f64<cvt_u32_f64>, Type::kF64},
       Semantics{"v_cvt_f64_f32", widen_f64<[](u32 a) { return static_cast<double>(as_float(a)); }>,
-                Type::kF32},
-      Semantics{"v_cvt_f64_u32", widen_f64<[](u32 a) { return static_cast<double>(a); }>},
-      Semantics{"v_cvt_f64_i32", widen_f64<[](u32 a) { return static_cast<double>(sg(a)); }>},
+                Type::kF32, true},
+      Semantics{"v_cvt_f64_u32", widen_f64<[](u32 a) { return static_cast<double>(a); }>,
+                Type::kB32, true},
+      Semantics{"v_cvt_f64_i32", widen_f64<[](u32 a) { return static_cast<double>(sg(a)); }>,
+                Type::kB32, true},
   };
 }
 

@@ -13,6 +13,21 @@ u32 fma(u32 a, u32 b, u32 c) {
   return as_bits(__builtin_fmaf(as_float(a), as_float(b), as_float(c)));
 }
 
+// The mad of gfx90a rounds twice and flushes denormals whatever MODE says. Source: LLVM,
+// AMDGPU's FeatureMadMacF32Insts.
+u32 mad(u32 a, u32 b, u32 c) {
+  const float product = flush32(flush32(as_float(a)) * flush32(as_float(b)));
+  return as_bits(flush32(product + flush32(as_float(c))));
+}
+template <bool kIeee>
+u32 min3(u32 a, u32 b, u32 c) {
+  return min32<kIeee>(min32<kIeee>(a, b), c);
+}
+template <bool kIeee>
+u32 max3(u32 a, u32 b, u32 c) {
+  return max32<kIeee>(max32<kIeee>(a, b), c);
+}
+
 u32 cvt_u32_f32(u32 a) {
   const float x = as_float(a);
   if (!(x > 0)) return 0;
@@ -25,23 +40,23 @@ u32 cvt_i32_f32(u32 a) {
   return x <= -2147483648.0f ? 0x80000000u : static_cast<u32>(static_cast<i32>(x));
 }
 u32 fract(u32 a) {
-  const float x = as_float(a);
+  const float x = input32(a);
   const float f = x - std::floor(x);
   return as_bits(f >= 1.0f ? 0x1.fffffep-1f : f);
 }
 u32 ldexp32(u32 a, u32 b) {
-  const i32 e = sg(b) > 1000 ? 1000 : sg(b) < -1000 ? -1000 : sg(b);
-  return canonical32(as_bits(std::ldexp(as_float(canonical32(a)), e)));
+  const i32 e = sg(b) > 600 ? 600 : sg(b) < -600 ? -600 : sg(b);
+  return as_bits(static_cast<float>(std::ldexp(static_cast<double>(input32(a)), e)));
 }
 u32 frexp_exp(u32 a) {
-  const float x = as_float(a);
+  const float x = input32(a);
   int e = 0;
   if (std::isfinite(x)) std::frexp(x, &e);
   return static_cast<u32>(e);
 }
 u32 frexp_mant(u32 a) {
   int e = 0;
-  const float x = as_float(a);
+  const float x = input32(a);
   return std::isfinite(x) ? as_bits(std::frexp(x, &e)) : is_nan32(a) ? quiet32(a) : a;
 }
 u32 rcp(u32 a) { return as_bits(flush32(1.0f / flush32(as_float(a)))); }
@@ -51,7 +66,7 @@ u32 rsq(u32 a) {
   return as_bits(flush32(static_cast<float>(1.0 / std::sqrt(static_cast<double>(x)))));
 }
 u32 sqrt32(u32 a) {
-  const float x = as_float(canonical32(a));
+  const float x = flush32(as_float(a));
   return x < 0 ? 0x7fc00000 : as_bits(std::sqrt(x));
 }
 // Input in revolutions; beyond 256 the result is defined by range. Source: MI300 ISA, V_SIN_F32.
@@ -77,7 +92,9 @@ Scaled div_scale(u32 a, u32 denominator, u32 numerator) {
   if (n == 0 || d == 0) return {0x7fc00000, false};
   if (exponent(n) - exponent(d) >= 96) return {as_bits(s0 == d ? up : s0), true};
   if (subnormal(d)) return {as_bits(up), false};
-  if (subnormal(1.0f / d) && subnormal(n / d)) return {as_bits(s0 == d ? up : s0), true};
+  // The manual scales this denominator up, which for one beyond 2^126 can only overflow: down is
+  // what makes quotients right.
+  if (subnormal(1.0f / d) && subnormal(n / d)) return {as_bits(s0 == d ? down : s0), true};
   if (subnormal(1.0f / d)) return {as_bits(down), false};
   if (subnormal(n / d)) return {as_bits(s0 == n ? up : s0), true};
   if (exponent(n) <= 23) return {as_bits(up), false};
@@ -104,9 +121,10 @@ Flow div_fmas_f32(Wave& w, const Inst& in) {
   const u64 post = w.s64(kVcc);
   alignas(64) u32 r[kLanes];
   for (int l = 0; l < kLanes; ++l) {
-    const float value = __builtin_fmaf(as_float(a[l]), as_float(b[l]), as_float(c[l]));
-    const float scale = (c[l] >> 23 & 0xff) > 127 ? 0x1p64f : 0x1p-64f;
-    r[l] = as_bits(post >> l & 1 ? value * scale : value);
+    // Scaled before the one rounding: a denormal quotient would be rounded twice.
+    const double scale = !(post >> l & 1) ? 1 : (c[l] >> 23 & 0xff) > 127 ? 0x1p64 : 0x1p-64;
+    r[l] = as_bits(
+        static_cast<float>(fma_to_odd(as_float(a[l]), as_float(b[l]), as_float(c[l])) * scale));
   }
   store(w, in, r);
   return Flow::kNext;
@@ -122,7 +140,9 @@ u32 div_fixup(u32 a, u32 denominator, u32 numerator) {
   const int gap =
       static_cast<int>(numerator >> 23 & 0xff) - static_cast<int>(denominator >> 23 & 0xff);
   if (gap < -150) return sign;  // underflow
-  if ((denominator >> 23 & 0xff) == 255) return sign | 0x7f800000;
+  // Overflow. The manual's condition, an exponent of 255 in the denominator, cannot be met here; a
+  // quotient of at least 2^128 is what it must mean, as v_div_fmas has made a NaN of it.
+  if (gap > 128) return sign | 0x7f800000;
   return sign | (as_bits(q) & 0x7fffffff);
 }
 
@@ -132,16 +152,68 @@ u32 half(float value) { return float_to_half(value); }
 float hf(u32 bits) { return half_to_float(bits & 0xffff); }
 template <auto Fn>
 Flow half1(Wave& w, const Inst& in) {
-  return map1<[](u32 a) { return half(Fn(hf(a))); }>(w, in);
+  const HalfMode mode(w);
+  const u32* a = fetch(w, in, 1);
+  alignas(64) u32 r[kLanes];
+  for (int l = 0; l < kLanes; ++l) r[l] = mode.out(half(Fn(hf(mode.in(a[l])))));
+  store(w, in, r);
+  return Flow::kNext;
 }
 template <auto Fn>
 Flow half2(Wave& w, const Inst& in) {
-  return map2<[](u32 a, u32 b) { return half(Fn(hf(a), hf(b))); }>(w, in);
+  const HalfMode mode(w);
+  const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2);
+  alignas(64) u32 r[kLanes];
+  for (int l = 0; l < kLanes; ++l) r[l] = mode.out(half(Fn(hf(mode.in(a[l])), hf(mode.in(b[l])))));
+  store(w, in, r);
+  return Flow::kNext;
 }
-u32 fma_half(u32 a, u32 b, u32 c) {
-  const double exact =
-      static_cast<double>(hf(a)) * hf(b) + hf(c);  // 22 + 11 bits: exact in most, one rounding else
-  return std::bit_cast<u16>(static_cast<_Float16>(exact));
+template <bool kGreater>
+Flow half_extreme(Wave& w, const Inst& in) {
+  const HalfMode mode(w);
+  const bool ieee = w.mode & kModeIeee;
+  const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2);
+  alignas(64) u32 r[kLanes];
+  for (int l = 0; l < kLanes; ++l)
+    r[l] = mode.out(extreme16(mode.in(a[l]), mode.in(b[l]), ieee, kGreater));
+  store(w, in, r);
+  return Flow::kNext;
+}
+// The other half of the destination stays: only v_fma_legacy_f16 clears it.
+Flow fma_f16(Wave& w, const Inst& in) {
+  const HalfMode mode(w);
+  const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2), *c = fetch(w, in, 3),
+            *old = w.v[in.op[0].reg];
+  alignas(64) u32 r[kLanes];
+  for (int l = 0; l < kLanes; ++l)
+    r[l] = (old[l] & 0xffff0000) | mode.out(fma_half(mode.in(a[l]), mode.in(b[l]), mode.in(c[l])));
+  store(w, in, r);
+  return Flow::kNext;
+}
+Flow cvt_f16_f32(Wave& w, const Inst& in) {
+  const HalfMode mode(w);
+  const u32* a = fetch(w, in, 1);
+  alignas(64) u32 r[kLanes];
+  for (int l = 0; l < kLanes; ++l) r[l] = mode.out(half(as_float(canonical32(a[l]))));
+  store(w, in, r);
+  return Flow::kNext;
+}
+Flow cvt_f32_f16(Wave& w, const Inst& in) {
+  const HalfMode mode(w);
+  const u32* a = fetch(w, in, 1);
+  alignas(64) u32 r[kLanes];
+  for (int l = 0; l < kLanes; ++l) r[l] = as_bits(hf(mode.in(a[l])));
+  store(w, in, r);
+  return Flow::kNext;
+}
+Flow cvt_pkrtz_f16_f32(Wave& w, const Inst& in) {
+  const HalfMode mode(w);
+  const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2);
+  const auto convert = [&](u32 x) { return mode.out(float_to_half_rtz(as_float(canonical32(x)))); };
+  alignas(64) u32 r[kLanes];
+  for (int l = 0; l < kLanes; ++l) r[l] = convert(a[l]) | convert(b[l]) << 16;
+  store(w, in, r);
+  return Flow::kNext;
 }
 
 std::vector<Semantics> arithmetic() {
@@ -160,8 +232,7 @@ std::vector<Semantics> arithmetic() {
           [](Wave& w, const Inst& in) {
             const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2), *d = w.v[in.op[0].reg];
             alignas(64) u32 r[kLanes];
-            for (int l = 0; l < kLanes; ++l)
-              r[l] = as_bits(as_float(a[l]) * as_float(b[l]) + as_float(d[l]));
+            for (int l = 0; l < kLanes; ++l) r[l] = mad(a[l], b[l], d[l]);
             store(w, in, r);
             return Flow::kNext;
           }),
@@ -175,14 +246,14 @@ std::vector<Semantics> arithmetic() {
           }),
       f32("v_fmamk_f32", map3<[](u32 a, u32 k, u32 b) { return fma(a, k, b); }>),
       f32("v_fmaak_f32", map3<fma>),
-      f32("v_madmk_f32", map3<[](u32 a, u32 k, u32 b) { return add(mul(a, k), b); }>),
-      f32("v_madak_f32", map3<[](u32 a, u32 b, u32 k) { return add(mul(a, b), k); }>),
-      f32("v_mad_f32", map3<[](u32 a, u32 b, u32 c) { return add(mul(a, b), c); }>),
-      f32("v_min_f32", map2<min32>),
-      f32("v_max_f32", map2<max32>),
-      f32("v_min3_f32", map3<[](u32 a, u32 b, u32 c) { return min32(min32(a, b), c); }>),
-      f32("v_max3_f32", map3<[](u32 a, u32 b, u32 c) { return max32(max32(a, b), c); }>),
-      f32("v_med3_f32", map3<med3_32>),
+      f32("v_madmk_f32", map3<[](u32 a, u32 k, u32 b) { return mad(a, k, b); }>),
+      f32("v_madak_f32", map3<mad>),
+      f32("v_mad_f32", map3<mad>),
+      f32("v_min_f32", by_ieee<map2<min32<true>>, map2<min32<false>>>),
+      f32("v_max_f32", by_ieee<map2<max32<true>>, map2<max32<false>>>),
+      f32("v_min3_f32", by_ieee<map3<min3<true>>, map3<min3<false>>>),
+      f32("v_max3_f32", by_ieee<map3<max3<true>>, map3<max3<false>>>),
+      f32("v_med3_f32", by_ieee<map3<med3_32<true>>, map3<med3_32<false>>>),
   };
 }
 
@@ -199,11 +270,10 @@ std::vector<Semantics> unary_and_division() {
       f32("v_sqrt_f32", map1<sqrt32>),
       f32("v_sin_f32", map1<[](u32 a) { return turn(a, false); }>),
       f32("v_cos_f32", map1<[](u32 a) { return turn(a, true); }>),
-      f32("v_floor_f32", map1<[](u32 a) { return as_bits(std::floor(as_float(canonical32(a)))); }>),
-      f32("v_ceil_f32", map1<[](u32 a) { return as_bits(std::ceil(as_float(canonical32(a)))); }>),
-      f32("v_trunc_f32", map1<[](u32 a) { return as_bits(std::trunc(as_float(canonical32(a)))); }>),
-      f32("v_rndne_f32",
-          map1<[](u32 a) { return as_bits(std::nearbyint(as_float(canonical32(a)))); }>),
+      f32("v_floor_f32", map1<[](u32 a) { return as_bits(std::floor(input32(a))); }>),
+      f32("v_ceil_f32", map1<[](u32 a) { return as_bits(std::ceil(input32(a))); }>),
+      f32("v_trunc_f32", map1<[](u32 a) { return as_bits(std::trunc(input32(a))); }>),
+      f32("v_rndne_f32", map1<[](u32 a) { return as_bits(std::nearbyint(input32(a))); }>),
       f32("v_fract_f32", map1<fract>),
       f32("v_ldexp_f32", map2<ldexp32>),
       Semantics{"v_frexp_exp_i32_f32", map1<frexp_exp>, Type::kF32},
@@ -216,18 +286,16 @@ std::vector<Semantics> unary_and_division() {
 
 std::vector<Semantics> half_arithmetic() {
   const auto f16 = [](std::string_view name, Handler run) {
-    return Semantics{name, run, Type::kF16, false};
+    return Semantics{name, run, Type::kF16, true};
   };
   return {
       f16("v_add_f16", half2<[](float a, float b) { return a + b; }>),
       f16("v_sub_f16", half2<[](float a, float b) { return a - b; }>),
       f16("v_subrev_f16", half2<[](float a, float b) { return b - a; }>),
       f16("v_mul_f16", half2<[](float a, float b) { return a * b; }>),
-      f16("v_fma_f16", map3<fma_half>),
-      f16("v_min_f16",
-          half2<[](float a, float b) { return as_float(min32(as_bits(a), as_bits(b))); }>),
-      f16("v_max_f16",
-          half2<[](float a, float b) { return as_float(max32(as_bits(a), as_bits(b))); }>),
+      f16("v_fma_f16", fma_f16),
+      f16("v_min_f16", half_extreme<false>),
+      f16("v_max_f16", half_extreme<true>),
       f16("v_rcp_f16", half1<[](float a) { return 1.0f / a; }>),
       f16("v_sqrt_f16", half1<[](float a) { return std::sqrt(a); }>),
   };
@@ -250,14 +318,9 @@ std::vector<Semantics> conversions() {
       Semantics{"v_cvt_flr_i32_f32",
                 map1<[](u32 a) { return cvt_i32_f32(as_bits(std::floor(as_float(a)))); }>,
                 Type::kF32},
-      Semantics{"v_cvt_f16_f32", map1<[](u32 a) { return float_to_half(as_float(a)); }>,
-                Type::kF32},
-      Semantics{"v_cvt_f32_f16", map1<[](u32 a) { return as_bits(half_to_float(a & 0xffff)); }>,
-                Type::kF16},
-      Semantics{"v_cvt_pkrtz_f16_f32", map2<[](u32 a, u32 b) {
-                  return float_to_half_rtz(as_float(a)) | float_to_half_rtz(as_float(b)) << 16;
-                }>,
-                Type::kF32},
+      Semantics{"v_cvt_f16_f32", cvt_f16_f32, Type::kF32, true},
+      Semantics{"v_cvt_f32_f16", cvt_f32_f16, Type::kF16, true},
+      Semantics{"v_cvt_pkrtz_f16_f32", cvt_pkrtz_f16_f32, Type::kF32},
       to_f32("v_cvt_f32_ubyte0", map1<[](u32 a) { return as_bits(static_cast<float>(a & 0xff)); }>),
       to_f32("v_cvt_f32_ubyte1",
              map1<[](u32 a) { return as_bits(static_cast<float>(a >> 8 & 0xff)); }>),

@@ -18,9 +18,15 @@ constexpr u32 min_i(u32 a, u32 b) { return sg(a) < sg(b) ? a : b; }
 constexpr u32 max_i(u32 a, u32 b) { return sg(a) > sg(b) ? a : b; }
 constexpr u32 low_bits(u32 count) { return (1u << (count & 31)) - 1; }
 
+constexpr u32 saturate_u(i64 x) { return x < 0 ? 0 : x > 0xffffffff ? ~0u : static_cast<u32>(x); }
+constexpr u32 saturate_i(i64 x) {
+  return x < INT32_MIN ? 0x80000000u : x > INT32_MAX ? 0x7fffffffu : static_cast<u32>(x);
+}
+
 constexpr u32 bfe_u(u32 a, u32 b, u32 c) { return a >> (b & 31) & low_bits(c); }
 constexpr u32 bfe_i(u32 a, u32 b, u32 c) {
-  const u32 width = c & 31, field = bfe_u(a, b, c);
+  // The shift is arithmetic: beyond the top the field is filled with the sign.
+  const u32 width = c & 31, field = static_cast<u32>(sg(a) >> (b & 31));
   return width == 0 ? 0 : static_cast<u32>(sg(field << (32 - width)) >> (32 - width));
 }
 constexpr u32 reverse(u32 a) {
@@ -195,9 +201,12 @@ Flow mbcnt(Wave& w, const Inst& in) {
 
 std::vector<Semantics> arithmetic() {
   return {
-      {"v_add_u32", map2<[](u32 a, u32 b) { return a + b; }>},
-      {"v_sub_u32", map2<[](u32 a, u32 b) { return a - b; }>},
-      {"v_subrev_u32", map2<[](u32 a, u32 b) { return b - a; }>},
+      {"v_add_u32", by_clamp<map2<[](u32 a, u32 b) { return a + b; }>,
+                             map2<[](u32 a, u32 b) { return saturate_u(i64{a} + b); }>>},
+      {"v_sub_u32", by_clamp<map2<[](u32 a, u32 b) { return a - b; }>,
+                             map2<[](u32 a, u32 b) { return saturate_u(i64{a} - b); }>>},
+      {"v_subrev_u32", by_clamp<map2<[](u32 a, u32 b) { return b - a; }>,
+                                map2<[](u32 a, u32 b) { return saturate_u(i64{b} - a); }>>},
       {"v_add3_u32", map3<[](u32 a, u32 b, u32 c) { return a + b + c; }>},
       {"v_mul_lo_u32", map2<[](u32 a, u32 b) { return a * b; }>},
       {"v_mul_hi_u32", map2<[](u32 a, u32 b) { return static_cast<u32>(u64{a} * b >> 32); }>},
@@ -210,10 +219,15 @@ std::vector<Semantics> arithmetic() {
        map2<[](u32 a, u32 b) { return static_cast<u32>(u64{u24(a)} * u24(b) >> 32); }>},
       {"v_mul_hi_i32_i24",
        map2<[](u32 a, u32 b) { return static_cast<u32>(i64{s24(a)} * s24(b) >> 32); }>},
-      {"v_mad_u32_u24", map3<[](u32 a, u32 b, u32 c) { return u24(a) * u24(b) + c; }>},
-      {"v_mad_i32_i24", map3<[](u32 a, u32 b, u32 c) {
-         return static_cast<u32>(s24(a)) * static_cast<u32>(s24(b)) + c;
-       }>},
+      {"v_mad_u32_u24",
+       by_clamp<map3<[](u32 a, u32 b, u32 c) { return u24(a) * u24(b) + c; }>,
+                map3<[](u32 a, u32 b, u32 c) { return saturate_u(i64{u24(a)} * u24(b) + c); }>>},
+      {"v_mad_i32_i24",
+       by_clamp<
+           map3<[](u32 a, u32 b, u32 c) {
+             return static_cast<u32>(s24(a)) * static_cast<u32>(s24(b)) + c;
+           }>,
+           map3<[](u32 a, u32 b, u32 c) { return saturate_i(i64{s24(a)} * s24(b) + sg(c)); }>>},
       {"v_min_u32", map2<min_u>},
       {"v_max_u32", map2<max_u>},
       {"v_min_i32", map2<min_i>},

@@ -32,6 +32,7 @@ Flow packed_f32(Wave& w, const Inst& in) {
     if (in.clamp) {
       for (int l = 0; l < kLanes; ++l) {
         const float x = as_float(r[high][l]);
+        if (x != x && !(w.mode & kModeDx10Clamp)) continue;
         r[high][l] = as_bits(!(x > 0) ? 0.0f : x > 1 ? 1.0f : x);
       }
     }
@@ -55,19 +56,27 @@ u32 pick(const Inst& in, int bit, bool high, u32 value) {
   const bool upper = (high ? in.op_sel_hi : in.op_sel) >> bit & 1;
   return upper ? value >> 16 : value & 0xffff;
 }
+u32 clamp_half(u32 half, bool nan_to_zero) {
+  if (is_nan16(half)) return nan_to_zero ? 0 : half;
+  return half & 0x8000 ? 0 : half > 0x3c00 ? 0x3c00 : half;
+}
 template <int kSources, bool kFloat, auto Fn>
 Flow packed16(Wave& w, const Inst& in) {
+  const HalfMode mode(w);
   const u32 *a = fetch(w, in, 1), *b = fetch(w, in, 2), *c = kSources > 2 ? fetch(w, in, 3) : a;
   alignas(64) u32 r[kLanes];
   for (int l = 0; l < kLanes; ++l) {
     u32 out[2];
     for (int high = 0; high < 2; ++high) {
       const u32 flips = kFloat ? (high ? in.neg_hi : in.neg_lo) : 0;
-      const u32 x = pick(in, 0, high, a[l]) ^ (flips & 1) << 15,
-                y = pick(in, 1, high, b[l]) ^ (flips >> 1 & 1) << 15;
-      const u32 z = kSources > 2 ? pick(in, 2, high, c[l]) ^ (flips >> 2 & 1) << 15 : 0;
+      u32 x = pick(in, 0, high, a[l]) ^ (flips & 1) << 15,
+          y = pick(in, 1, high, b[l]) ^ (flips >> 1 & 1) << 15;
+      u32 z = kSources > 2 ? pick(in, 2, high, c[l]) ^ (flips >> 2 & 1) << 15 : 0;
+      if (kFloat) x = mode.in(x), y = mode.in(y), z = mode.in(z);
       if constexpr (kSources == 2) out[high] = Fn(x, y) & 0xffff;
       if constexpr (kSources == 3) out[high] = Fn(x, y, z) & 0xffff;
+      if (kFloat) out[high] = mode.out(out[high]);
+      if (kFloat && in.clamp) out[high] = clamp_half(out[high], w.mode & kModeDx10Clamp);
     }
     r[l] = out[0] | out[1] << 16;
   }
@@ -75,10 +84,6 @@ Flow packed16(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 i32 i16_of(u32 value) { return static_cast<std::int16_t>(value); }
-u32 fma16(u32 a, u32 b, u32 c) {
-  const double exact = static_cast<double>(half_to_float(a)) * half_to_float(b) + half_to_float(c);
-  return std::bit_cast<u16>(static_cast<_Float16>(exact));
-}
 
 // v_fma_mix_f32: each source is f32, or the half of it that op_sel names when its op_sel_hi bit is
 // set.
@@ -109,6 +114,12 @@ Flow mix(Wave& w, const Inst& in) {
 }
 
 u32 shl16(u32 a, u32 b) { return b << (a & 15); }
+u32 add16(u32 a, u32 b) { return a + b; }
+u32 sub16(u32 a, u32 b) { return a - b; }
+i32 sg(u32 value) { return static_cast<i32>(value); }
+u32 limited(i32 value, i32 low, i32 high) {
+  return static_cast<u32>(value < low ? low : value > high ? high : value);
+}
 
 }  // namespace
 
@@ -128,25 +139,33 @@ std::vector<Semantics> vector_packed_semantics() {
        packed16<2, true,
                 [](u32 a, u32 b) { return float_to_half(half_to_float(a) * half_to_float(b)); }>,
        Type::kF16},
-      {"v_pk_fma_f16", packed16<3, true, fma16>, Type::kF16},
+      {"v_pk_fma_f16", packed16<3, true, fma_half>, Type::kF16},
       {"v_pk_min_f16",
-       packed16<2, true,
-                [](u32 a, u32 b) {
-                  return float_to_half(
-                      as_float(min32(as_bits(half_to_float(a)), as_bits(half_to_float(b)))));
-                }>,
+       by_ieee<packed16<2, true, [](u32 a, u32 b) { return extreme16(a, b, true, false); }>,
+               packed16<2, true, [](u32 a, u32 b) { return extreme16(a, b, false, false); }>>,
        Type::kF16},
       {"v_pk_max_f16",
-       packed16<2, true,
-                [](u32 a, u32 b) {
-                  return float_to_half(
-                      as_float(max32(as_bits(half_to_float(a)), as_bits(half_to_float(b)))));
-                }>,
+       by_ieee<packed16<2, true, [](u32 a, u32 b) { return extreme16(a, b, true, true); }>,
+               packed16<2, true, [](u32 a, u32 b) { return extreme16(a, b, false, true); }>>,
        Type::kF16},
-      {"v_pk_add_u16", packed16<2, false, [](u32 a, u32 b) { return a + b; }>},
-      {"v_pk_sub_u16", packed16<2, false, [](u32 a, u32 b) { return a - b; }>},
-      {"v_pk_add_i16", packed16<2, false, [](u32 a, u32 b) { return a + b; }>},
-      {"v_pk_sub_i16", packed16<2, false, [](u32 a, u32 b) { return a - b; }>},
+      {"v_pk_add_u16",
+       by_clamp<packed16<2, false, add16>,
+                packed16<2, false, [](u32 a, u32 b) { return limited(sg(a + b), 0, 65535); }>>},
+      {"v_pk_sub_u16",
+       by_clamp<packed16<2, false, sub16>,
+                packed16<2, false, [](u32 a, u32 b) { return limited(sg(a - b), 0, 65535); }>>},
+      {"v_pk_add_i16", by_clamp<packed16<2, false, add16>, packed16<2, false,
+                                                                    [](u32 a, u32 b) {
+                                                                      return limited(
+                                                                          i16_of(a) + i16_of(b),
+                                                                          -32768, 32767);
+                                                                    }>>},
+      {"v_pk_sub_i16", by_clamp<packed16<2, false, sub16>, packed16<2, false,
+                                                                    [](u32 a, u32 b) {
+                                                                      return limited(
+                                                                          i16_of(a) - i16_of(b),
+                                                                          -32768, 32767);
+                                                                    }>>},
       {"v_pk_mul_lo_u16", packed16<2, false, [](u32 a, u32 b) { return a * b; }>},
       {"v_pk_mad_u16", packed16<3, false, [](u32 a, u32 b, u32 c) { return a * b + c; }>},
       {"v_pk_mad_i16", packed16<3, false, [](u32 a, u32 b, u32 c) { return a * b + c; }>},

@@ -3,16 +3,19 @@
 #include <fmt/format.h>
 #include <xmmintrin.h>
 
+#include <cmath>
+
 namespace attest::emulator {
 namespace {
 
-constexpr u32 kFlush = 0x8040;   // MXCSR: flush-to-zero and denormals-are-zero
+constexpr u32 kFlushOut = 0x8000, kFlushIn = 0x40;  // MXCSR: flush-to-zero, denormals-are-zero
 constexpr u32 kMasked = 0x1f80;  // MXCSR: all exceptions masked, round to nearest
 
 u32 host_control(u32 round, u32 denormals) {
   // MODE rounds: 0 nearest, 1 +inf, 2 -inf, 3 zero. MXCSR: 0 nearest, 1 -inf, 2 +inf, 3 zero.
   constexpr u32 kRound[4] = {0, 2, 1, 3};
-  return kMasked | kRound[round & 3] << 13 | (denormals == 0 ? kFlush : 0);
+  return kMasked | kRound[round & 3] << 13 | (denormals & 1 ? 0 : kFlushIn) |
+         (denormals & 2 ? 0 : kFlushOut);
 }
 
 u32 select(u32 value, Sel sel, bool sext) {
@@ -95,15 +98,42 @@ void apply_sign(const Operand& op, Type type, bool high, u32* row) {
   for (int l = 0; l < kLanes; ++l) row[l] = (row[l] & keep) ^ flip;
 }
 
-float omod_scale(int omod) {
-  return omod == 1 ? 2.0f : omod == 2 ? 4.0f : omod == -1 ? 0.5f : 1.0f;
-}
-
-// omod, then clamp to [0, 1]; NaN clamps to 0 (DX10_CLAMP). Source: CDNA3 ISA, "Output modifiers".
-u32 finish_f32(u32 bits, const Inst& in) {
-  float value = as_float(bits) * omod_scale(in.omod);
-  if (in.clamp) value = !(value > 0) ? 0.0f : value > 1 ? 1.0f : value;
-  return as_bits(value);
+// omod, then clamp to [0, 1]. omod is ignored with output denormals or IEEE on, and makes -0 and
+// denormals +0; a NaN clamps to 0 with DX10_CLAMP and stays otherwise. Source: CDNA3 ISA, "Output
+// modifiers".
+struct OutputModifiers {
+  double scale;
+  bool omod, clamp, nan_to_zero;
+  OutputModifiers(const Wave& w, const Inst& in)
+      : scale(in.omod == 1   ? 2.0
+              : in.omod == 2 ? 4.0
+                             : 0.5),
+        omod(in.omod != 0 && !(w.mode & kModeIeee) &&
+             !(w.mode & (in.result == Type::kF32 ? 0x20 : 0x80))),
+        clamp(in.clamp),
+        nan_to_zero(w.mode & kModeDx10Clamp) {}
+  template <class Real>
+  Real apply(Real value, Real least_normal) const {
+    if (omod) {
+      value *= static_cast<Real>(scale);
+      if (std::fabs(value) < least_normal) value = 0;
+    }
+    if (!clamp) return value;
+    if (std::isnan(value)) return nan_to_zero ? Real{0} : value;
+    return value > 0 ? (value < 1 ? value : Real{1}) : Real{0};
+  }
+};
+void finish_row(Wave& w, const Inst& in, u32* row) {
+  const OutputModifiers modifiers(w, in);
+  if (in.result == Type::kF16) {
+    for (int l = 0; l < kLanes; ++l) {
+      const float value = static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(row[l])));
+      const auto half = static_cast<_Float16>(modifiers.apply(value, 0x1p-14f));
+      row[l] = (row[l] & 0xffff0000) | std::bit_cast<u16>(half);
+    }
+    return;
+  }
+  for (int l = 0; l < kLanes; ++l) row[l] = as_bits(modifiers.apply(as_float(row[l]), 0x1p-126f));
 }
 
 u32 merge_sdwa(u32 old, u32 value, const Inst& in) {
@@ -120,6 +150,8 @@ u32 merge_sdwa(u32 old, u32 value, const Inst& in) {
 }
 
 }  // namespace
+
+const float kOpaqueOne = 1.0f, kOpaqueZero = 0.0f;
 
 u32 host_control_f32(u32 mode) { return host_control(mode, mode >> 4 & 3); }
 u32 host_control_f64(u32 mode) { return host_control(mode >> 2, mode >> 6 & 3); }
@@ -198,9 +230,7 @@ void store_row(Wave& w, int reg, const u32* row) {
 
 void store_slow(Wave& w, const Inst& in, int reg, u32* row) {
   if (in.plain) return store_row(w, reg, row);
-  if (in.float_result && in.type == Type::kF32 && (in.omod || in.clamp)) {
-    for (int l = 0; l < kLanes; ++l) row[l] = finish_f32(row[l], in);
-  }
+  if (in.float_result && in.result != Type::kF64 && (in.omod || in.clamp)) finish_row(w, in, row);
   if (in.sdwa) {
     for (int l = 0; l < kLanes; ++l) row[l] = merge_sdwa(w.v[reg][l], row[l], in);
   }
@@ -212,10 +242,9 @@ void store_slow(Wave& w, const Inst& in, int reg, u32* row) {
 
 void store64(Wave& w, const Inst& in, u32* low, u32* high) {
   if (in.float_result && (in.omod || in.clamp)) {
+    const OutputModifiers modifiers(w, in);
     for (int l = 0; l < kLanes; ++l) {
-      double value = as_double(low[l], high[l]) * omod_scale(in.omod);
-      if (in.clamp) value = !(value > 0) ? 0.0 : value > 1 ? 1.0 : value;
-      const u64 bits = std::bit_cast<u64>(value);
+      const u64 bits = std::bit_cast<u64>(modifiers.apply(as_double(low[l], high[l]), 0x1p-1022));
       low[l] = static_cast<u32>(bits);
       high[l] = static_cast<u32>(bits >> 32);
     }

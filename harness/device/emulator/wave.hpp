@@ -25,6 +25,9 @@ inline constexpr u64 kAllLanes = ~u64{0};
 inline constexpr u64 kSharedAperture = u64{0x00010000} << 32,
                      kPrivateAperture = u64{0x00020000} << 32;
 
+// Bits of MODE beside rounding and denormals.
+inline constexpr u32 kModeDx10Clamp = 0x100, kModeIeee = 0x200;
+
 struct AddressRange {
   u64 begin = 1, end = 0;
 };
@@ -107,6 +110,10 @@ inline void store(Wave& w, const Inst& in, u32* row) {
 void store_row(Wave& w, int reg, const u32* row);
 void store64(Wave& w, const Inst& in, u32* low, u32* high);
 
+// 1.0f that the compiler does not see through: x * kOpaqueOne flushes denormals as the control word
+// says, where it would fold x * 1.0f to x.
+extern const float kOpaqueOne, kOpaqueZero;
+
 inline float as_float(u32 bits) { return std::bit_cast<float>(bits); }
 inline u32 as_bits(float value) { return std::bit_cast<u32>(value); }
 inline double as_double(u32 low, u32 high) { return std::bit_cast<double>(u64{high} << 32 | low); }
@@ -154,6 +161,12 @@ Flow map3(Wave& w, const Inst& in) {
   for (int l = 0; l < kLanes; ++l) r[l] = Fn(a[l], b[l], c[l]);
   store(w, in, r);
   return Flow::kNext;
+}
+
+// One of two handlers: integer instructions saturate under clamp.
+template <Handler kWrapping, Handler kSaturating>
+Flow by_clamp(Wave& w, const Inst& in) {
+  return in.clamp ? kSaturating(w, in) : kWrapping(w, in);
 }
 
 }  // namespace attest::emulator

@@ -1,4 +1,5 @@
-// Read-modify-write rules shared by LDS and global atomics (CDNA3 ISA guide: DS_*, GLOBAL_ATOMIC_*).
+// Read-modify-write rules shared by LDS and global atomics (CDNA3 ISA guide: DS_*,
+// GLOBAL_ATOMIC_*).
 #pragma once
 #include <algorithm>
 #include <string>
@@ -25,15 +26,25 @@ u64 narrow(T x) {
   return sizeof(T) == 4 ? static_cast<u32>(x) : static_cast<u64>(x);
 }
 template <class T>
-u64 add(u64 m, u64 d, u64) { return narrow<T>(static_cast<T>(m + d)); }
+u64 add(u64 m, u64 d, u64) {
+  return narrow<T>(static_cast<T>(m + d));
+}
 template <class T>
-u64 sub(u64 m, u64 d, u64) { return narrow<T>(static_cast<T>(m - d)); }
+u64 sub(u64 m, u64 d, u64) {
+  return narrow<T>(static_cast<T>(m - d));
+}
 template <class T>
-u64 rsub(u64 m, u64 d, u64) { return narrow<T>(static_cast<T>(d - m)); }
+u64 rsub(u64 m, u64 d, u64) {
+  return narrow<T>(static_cast<T>(d - m));
+}
 template <class T>
-u64 least(u64 m, u64 d, u64) { return narrow<T>(std::min(static_cast<T>(m), static_cast<T>(d))); }
+u64 least(u64 m, u64 d, u64) {
+  return narrow<T>(std::min(static_cast<T>(m), static_cast<T>(d)));
+}
 template <class T>
-u64 most(u64 m, u64 d, u64) { return narrow<T>(std::max(static_cast<T>(m), static_cast<T>(d))); }
+u64 most(u64 m, u64 d, u64) {
+  return narrow<T>(std::max(static_cast<T>(m), static_cast<T>(d)));
+}
 inline u64 conjunction(u64 m, u64 d, u64) { return m & d; }
 inline u64 disjunction(u64 m, u64 d, u64) { return m | d; }
 inline u64 difference(u64 m, u64 d, u64) { return m ^ d; }

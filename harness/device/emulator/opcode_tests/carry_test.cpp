@@ -1,5 +1,6 @@
-// Instructions with a carry or mask per lane: v_add_co and its kin, v_cndmask, v_mad_u64_u32, v_div_scale's flag is in
-// division_test.cpp. Rules: CDNA3 ISA guide; inactive lanes give 0 in the carry mask.
+// Instructions with a carry or mask per lane: v_add_co and its kin, v_cndmask, v_mad_u64_u32,
+// v_div_scale's flag is in division_test.cpp. Rules: CDNA3 ISA guide; inactive lanes give 0 in the
+// carry mask.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -35,8 +36,10 @@ void check_carry(const CarryOp& op, bool long_form, u64 exec, u64 seed) {
     state.vgpr[64 + lane] = static_cast<u32>(draw(Kind::kU32, ~(seed + lane)));
     state.vgpr[128 + lane] = 0x55aa0000u + lane;
   }
-  const std::string text = long_form ? fmt::format("{}_e64 v2, s[4:5], v0, v1{}", op.name, op.takes_carry ? ", s[6:7]" : "")
-                                     : fmt::format("{}_e32 v2, vcc, v0, v1{}", op.name, op.takes_carry ? ", vcc" : "");
+  const std::string text =
+      long_form
+          ? fmt::format("{}_e64 v2, s[4:5], v0, v1{}", op.name, op.takes_carry ? ", s[6:7]" : "")
+          : fmt::format("{}_e32 v2, vcc, v0, v1{}", op.name, op.takes_carry ? ", vcc" : "");
   const WaveState before = state;
   Memory memory;
   const Outcome outcome = run_snippet(text, "gfx942", memory, state);
@@ -47,7 +50,8 @@ void check_carry(const CarryOp& op, bool long_form, u64 exec, u64 seed) {
     const u64 r = op.rule(before.vgpr[lane], before.vgpr[64 + lane], op.takes_carry ? in : 0);
     const bool active = (exec >> lane) & 1;
     if (active) carries |= ((r >> 32) & 1) << lane;
-    EXPECT_EQ(state.vgpr[128 + lane], active ? u32(r) : before.vgpr[128 + lane]) << text << ", lane " << lane;
+    EXPECT_EQ(state.vgpr[128 + lane], active ? u32(r) : before.vgpr[128 + lane])
+        << text << ", lane " << lane;
   }
   EXPECT_EQ(long_form ? state.sgpr[4] | u64{state.sgpr[5]} << 32 : state.vcc, carries) << text;
   if (long_form) EXPECT_EQ(state.vcc, before.vcc) << text;
@@ -76,9 +80,12 @@ void check_mad64(bool is_signed, u64 exec, u64 seed) {
     const u64 got = state.vgpr[4 * 64 + lane] | u64{state.vgpr[5 * 64 + lane]} << 32;
     const bool active = (exec >> lane) & 1;
     EXPECT_EQ(got, active ? u64(sum) : 0) << text << ", lane " << lane;
-    if (is_signed) continue;  // what the overflow bit of the signed form means is not stated clearly enough to test
+    if (is_signed)
+      continue;  // what the overflow bit of the signed form means is not stated clearly enough to
+                 // test
     const u64 flags = state.sgpr[4] | u64{state.sgpr[5]} << 32;
-    EXPECT_EQ((flags >> lane) & 1, active ? u64(sum >> 64) & 1 : 0) << text << ", carry of lane " << lane;
+    EXPECT_EQ((flags >> lane) & 1, active ? u64(sum >> 64) & 1 : 0)
+        << text << ", carry of lane " << lane;
   }
 }
 
@@ -94,13 +101,15 @@ TEST(Carry, InAndOutPerLane) {
   for (const CarryOp& op : kOps) {
     if (!implemented(op.name)) continue;
     for (u64 seed = 0; seed < 12; ++seed) {
-      for (bool long_form : {false, true}) check_carry(op, long_form, seed % 3 == 0 ? draw(Kind::kU64, seed) : ~u64{0}, seed * 64);
+      for (bool long_form : {false, true})
+        check_carry(op, long_form, seed % 3 == 0 ? draw(Kind::kU64, seed) : ~u64{0}, seed * 64);
     }
   }
 }
 
 TEST(Carry, InPlaceAddAndCarryChain) {
-  // A 64-bit addition as compilers write it: the carry goes through vcc, source and destination are the same registers.
+  // A 64-bit addition as compilers write it: the carry goes through vcc, source and destination are
+  // the same registers.
   WaveState state;
   for (unsigned lane = 0; lane < 64; ++lane) {
     state.vgpr[lane] = 0xfffffff0u + lane % 32;
@@ -108,7 +117,9 @@ TEST(Carry, InPlaceAddAndCarryChain) {
   }
   state.sgpr[0] = 9;
   Memory memory;
-  const Outcome outcome = run_snippet("v_add_co_u32_e32 v0, vcc, s0, v0\nv_addc_co_u32_e32 v1, vcc, 0, v1, vcc", "gfx942", memory, state);
+  const Outcome outcome =
+      run_snippet("v_add_co_u32_e32 v0, vcc, s0, v0\nv_addc_co_u32_e32 v1, vcc, 0, v1, vcc",
+                  "gfx942", memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
   for (unsigned lane = 0; lane < 64; ++lane) {
     const u64 want = (u64{lane} << 32 | (0xfffffff0u + lane % 32)) + 9;
@@ -118,7 +129,8 @@ TEST(Carry, InPlaceAddAndCarryChain) {
 
 TEST(Carry, MultiplyAddTo64Bits) {
   for (u64 seed = 0; seed < 8; ++seed) {
-    for (bool is_signed : {false, true}) check_mad64(is_signed, seed % 2 ? 0x00ff13570000ffffull : ~u64{0}, seed * 1000);
+    for (bool is_signed : {false, true})
+      check_mad64(is_signed, seed % 2 ? 0x00ff13570000ffffull : ~u64{0}, seed * 1000);
   }
 }
 
@@ -134,7 +146,8 @@ TEST(Carry, CndmaskPicksByAnyMask) {
   state.exec = ~u64{0} >> 8;
   Memory memory;
   const Outcome outcome = run_snippet(
-      "v_cndmask_b32_e64 v2, v0, v1, s[4:5]\nv_cndmask_b32_e64 v3, -v0, |v1|, vcc\nv_cndmask_b32_e64 v4, 1, -1, s[4:5]\n"
+      "v_cndmask_b32_e64 v2, v0, v1, s[4:5]\nv_cndmask_b32_e64 v3, -v0, |v1|, "
+      "vcc\nv_cndmask_b32_e64 v4, 1, -1, s[4:5]\n"
       "v_cndmask_b32_e32 v0, v0, v1, vcc",
       "gfx942", memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;

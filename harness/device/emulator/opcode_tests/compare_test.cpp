@@ -1,5 +1,5 @@
-// v_cmp_*, v_cmpx_* and the class tests. Rules: CDNA3 ISA guide, "VOPC instructions": one result bit a lane, inactive lanes
-// give 0; v_cmpx also writes EXEC.
+// v_cmp_*, v_cmpx_* and the class tests. Rules: CDNA3 ISA guide, "VOPC instructions": one result
+// bit a lane, inactive lanes give 0; v_cmpx also writes EXEC.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,8 +26,9 @@ constexpr Condition kFloatConditions[] = {
     {"gt", 0, 0, 1, 0},  {"lg", 1, 0, 1, 0},  {"ge", 0, 1, 1, 0},  {"o", 1, 1, 1, 0},
     {"u", 0, 0, 0, 1},   {"nge", 1, 0, 0, 1}, {"nlg", 0, 1, 0, 1}, {"ngt", 1, 1, 0, 1},
     {"nle", 0, 0, 1, 1}, {"neq", 1, 0, 1, 1}, {"nlt", 0, 1, 1, 1}, {"tru", 1, 1, 1, 1}};
-constexpr Condition kIntConditions[] = {{"f", 0, 0, 0, 0},  {"lt", 1, 0, 0, 0}, {"eq", 0, 1, 0, 0}, {"le", 1, 1, 0, 0},
-                                        {"gt", 0, 0, 1, 0}, {"ne", 1, 0, 1, 0}, {"ge", 0, 1, 1, 0}, {"t", 1, 1, 1, 0}};
+constexpr Condition kIntConditions[] = {{"f", 0, 0, 0, 0},  {"lt", 1, 0, 0, 0}, {"eq", 0, 1, 0, 0},
+                                        {"le", 1, 1, 0, 0}, {"gt", 0, 0, 1, 0}, {"ne", 1, 0, 1, 0},
+                                        {"ge", 0, 1, 1, 0}, {"t", 1, 1, 1, 0}};
 
 template <class T>
 bool holds(const Condition& c, T a, T b) {
@@ -48,7 +49,8 @@ bool truth(const std::string& type, const Condition& c, const Lane& x) {
   return holds(c, x.s[0], x.s[1]);
 }
 
-// Bits of the class mask: signalling NaN, quiet NaN, -inf, -normal, -denormal, -0, +0, +denormal, +normal, +inf.
+// Bits of the class mask: signalling NaN, quiet NaN, -inf, -normal, -denormal, -0, +0, +denormal,
+// +normal, +inf.
 int class_bit(u64 b, int exponent_bits, int mantissa_bits) {
   const bool negative = (b >> (exponent_bits + mantissa_bits)) & 1;
   const u64 e_max = (u64{1} << exponent_bits) - 1, e = (b >> mantissa_bits) & e_max;
@@ -81,14 +83,19 @@ std::vector<Compare> compares() {
   for (const char* prefix : {"v_cmp", "v_cmpx"}) {
     for (const Type& t : kFloatTypes) {
       for (const Condition& c : kFloatConditions) {
-        all.push_back({fmt::format("{}_{}_{}", prefix, c.name, t.name), t.name, {t.kind, t.kind}, c, truth});
+        all.push_back(
+            {fmt::format("{}_{}_{}", prefix, c.name, t.name), t.name, {t.kind, t.kind}, c, truth});
       }
-      const auto by_class = [](const std::string& type, const Condition&, const Lane& x) { return class_truth(type, x); };
-      all.push_back({fmt::format("{}_class_{}", prefix, t.name), t.name, {t.kind, Kind::kU32}, {}, by_class});
+      const auto by_class = [](const std::string& type, const Condition&, const Lane& x) {
+        return class_truth(type, x);
+      };
+      all.push_back(
+          {fmt::format("{}_class_{}", prefix, t.name), t.name, {t.kind, Kind::kU32}, {}, by_class});
     }
     for (const Type& t : kIntTypes) {
       for (const Condition& c : kIntConditions) {
-        all.push_back({fmt::format("{}_{}_{}", prefix, c.name, t.name), t.name, {t.kind, t.kind}, c, truth});
+        all.push_back(
+            {fmt::format("{}_{}_{}", prefix, c.name, t.name), t.name, {t.kind, t.kind}, c, truth});
       }
     }
   }
@@ -96,10 +103,13 @@ std::vector<Compare> compares() {
 }
 
 u64 value(const Compare& cmp, int operand, u64 point) {
-  if (operand == 1 && cmp.mnemonic.find("class") != std::string::npos) return u64{1} << (point % 11) | (point % 7 == 0 ? 0x155 : 0);
+  if (operand == 1 && cmp.mnemonic.find("class") != std::string::npos)
+    return u64{1} << (point % 11) | (point % 7 == 0 ? 0x155 : 0);
   const auto& edges = interesting(cmp.kinds[operand]);
   const u64 pairs = edges.size() * edges.size();
-  if (point >= pairs) return draw(cmp.kinds[operand], point / (operand == 0 ? 1 : 1 + point % 2) * 4 + operand % (1 + point % 3));
+  if (point >= pairs)
+    return draw(cmp.kinds[operand],
+                point / (operand == 0 ? 1 : 1 + point % 2) * 4 + operand % (1 + point % 3));
   return edges[operand == 0 ? point % edges.size() : point / edges.size()];
 }
 
@@ -112,7 +122,8 @@ struct Way {
 };
 
 std::string operand(char file, int at, Kind kind) {
-  return width_of(kind) == 2 ? fmt::format("{}[{}:{}]", file, at, at + 1) : fmt::format("{}{}", file, at);
+  return width_of(kind) == 2 ? fmt::format("{}[{}:{}]", file, at, at + 1)
+                             : fmt::format("{}{}", file, at);
 }
 
 // Runs one compare on 64 lanes for points [first, first + 64).
@@ -128,8 +139,9 @@ void check_points(const Compare& cmp, const Way& way, u64 first) {
       state.vgpr[(2 * k + 1) * 64 + lane] = static_cast<u32>(v >> 32);
     }
   }
-  const std::string text = fmt::format("{}{} {}, {}{}, {}", cmp.mnemonic, way.suffix, way.destination, way.negate_first ? "-" : "",
-                                       operand('v', 0, cmp.kinds[0]), operand('v', 2, cmp.kinds[1]));
+  const std::string text = fmt::format(
+      "{}{} {}, {}{}, {}", cmp.mnemonic, way.suffix, way.destination, way.negate_first ? "-" : "",
+      operand('v', 0, cmp.kinds[0]), operand('v', 2, cmp.kinds[1]));
   const WaveState before = state;
   Memory memory;
   const Outcome outcome = run_snippet(text, "gfx942", memory, state);
@@ -138,8 +150,12 @@ void check_points(const Compare& cmp, const Way& way, u64 first) {
   for (unsigned lane = 0; lane < 64; ++lane) {
     Lane x;
     x.mode.bits = way.mode;
-    for (int k = 0; k < 2; ++k) x.s[k] = before.vgpr[2 * k * 64 + lane] | u64{before.vgpr[(2 * k + 1) * 64 + lane]} << 32;
-    if (way.negate_first) x.s[0] ^= cmp.kinds[0] == Kind::kF64 ? 1ull << 63 : cmp.kinds[0] == Kind::kF16 ? 0x8000u : 0x80000000u;
+    for (int k = 0; k < 2; ++k)
+      x.s[k] = before.vgpr[2 * k * 64 + lane] | u64{before.vgpr[(2 * k + 1) * 64 + lane]} << 32;
+    if (way.negate_first)
+      x.s[0] ^= cmp.kinds[0] == Kind::kF64   ? 1ull << 63
+                : cmp.kinds[0] == Kind::kF16 ? 0x8000u
+                                             : 0x80000000u;
     want |= u64{cmp.truth(cmp.type, cmp.condition, x)} << lane;
   }
   want &= way.exec;
@@ -147,8 +163,10 @@ void check_points(const Compare& cmp, const Way& way, u64 first) {
   const u64 got = to_vcc ? state.vcc : state.sgpr[20] | u64{state.sgpr[21]} << 32;
   const u64 wrong = got ^ want;
   const int lane = wrong ? std::countr_zero(wrong) : 0;
-  EXPECT_EQ(got, want) << text << fmt::format(" mode {:#x}, lane {}: {:#x}:{:#x} with {:#x}:{:#x}", way.mode, lane, before.vgpr[64 + lane],
-                                              before.vgpr[lane], before.vgpr[192 + lane], before.vgpr[128 + lane]);
+  EXPECT_EQ(got, want) << text
+                       << fmt::format(" mode {:#x}, lane {}: {:#x}:{:#x} with {:#x}:{:#x}",
+                                      way.mode, lane, before.vgpr[64 + lane], before.vgpr[lane],
+                                      before.vgpr[192 + lane], before.vgpr[128 + lane]);
   EXPECT_EQ(state.exec, cmp.writes_exec() ? want : way.exec) << text;
   if (!to_vcc) EXPECT_EQ(state.vcc, before.vcc) << text;
 }
@@ -156,7 +174,8 @@ void check_points(const Compare& cmp, const Way& way, u64 first) {
 void check_compare(const Compare& cmp) {
   const bool floats = cmp.type[0] == 'f';
   const u64 edges = interesting(cmp.kinds[0]).size();
-  for (u64 first = 0; first < edges * edges + 128; first += 64) check_points(cmp, {"_e32", "vcc", ~u64{0}, 0xf0}, first);
+  for (u64 first = 0; first < edges * edges + 128; first += 64)
+    check_points(cmp, {"_e32", "vcc", ~u64{0}, 0xf0}, first);
   for (u64 first : {0, 64, 128}) {
     check_points(cmp, {"_e64", "s[20:21]", ~u64{0}, 0xf0}, first);
     check_points(cmp, {"_e64", "s[20:21]", 0xf0f0123400ff8001ull, 0xf0}, first);
@@ -164,7 +183,8 @@ void check_compare(const Compare& cmp) {
     check_points(cmp, {"_e32", "vcc", 0, 0xf0}, first);
     if (!floats) continue;
     check_points(cmp, {"_e64", "s[20:21]", ~u64{0}, 0xf0, true}, first);
-    if (cmp.mnemonic.find("class") == std::string::npos) check_points(cmp, {"_e32", "vcc", ~u64{0}, 0x00}, first);
+    if (cmp.mnemonic.find("class") == std::string::npos)
+      check_points(cmp, {"_e32", "vcc", ~u64{0}, 0x00}, first);
   }
 }
 
@@ -192,7 +212,8 @@ TEST(Compare, TakesScalarAndConstantOperands) {
   state.sgpr[7] = 0;
   Memory memory;
   const Outcome outcome = run_snippet(
-      "v_cmp_gt_u32_e32 vcc, s4, v0\nv_cmp_lt_u32_e64 s[10:11], v0, s4\nv_cmp_eq_u32_e64 s[12:13], 33, v0\n"
+      "v_cmp_gt_u32_e32 vcc, s4, v0\nv_cmp_lt_u32_e64 s[10:11], v0, s4\nv_cmp_eq_u32_e64 s[12:13], "
+      "33, v0\n"
       "v_cmp_le_u32_e32 vcc, 0x12345, v0",
       "gfx942", memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;

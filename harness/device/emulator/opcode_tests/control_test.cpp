@@ -1,4 +1,5 @@
-// SOPP, program counter and hardware register instructions. Rules: CDNA3 ISA guide, "Program control", "SOPP instructions".
+// SOPP, program counter and hardware register instructions. Rules: CDNA3 ISA guide, "Program
+// control", "SOPP instructions".
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +18,8 @@ WaveState run(const std::string& text, WaveState state = {}, const char* target 
 
 // s0 becomes 1 when the branch is not taken, 2 when it is.
 bool taken(const std::string& branch, const WaveState& state) {
-  const u32 s0 = run(branch + " there\ns_mov_b32 s0, 1\ns_endpgm\nthere:\ns_mov_b32 s0, 2", state).sgpr[0];
+  const u32 s0 =
+      run(branch + " there\ns_mov_b32 s0, 1\ns_endpgm\nthere:\ns_mov_b32 s0, 2", state).sgpr[0];
   EXPECT_TRUE(s0 == 1 || s0 == 2) << branch;
   return s0 == 2;
 }
@@ -25,11 +27,18 @@ bool taken(const std::string& branch, const WaveState& state) {
 }  // namespace
 
 std::vector<std::string> control_mnemonics() {
-  return {"s_branch",      "s_cbranch_scc0",  "s_cbranch_scc1",   "s_cbranch_vccz",    "s_cbranch_vccnz",     "s_cbranch_execz", "s_cbranch_execnz", "s_getpc_b64",
-          "s_setpc_b64",   "s_swappc_b64",    "s_call_b64",       "s_nop",             "s_waitcnt",           "s_barrier",       "s_endpgm",         "s_sleep",
-          "s_setprio",     "s_sendmsg",       "s_sethalt",        "s_icache_inv",      "s_ttracedata",        "s_getreg_b32",    "s_setreg_b32",     "s_setreg_imm32_b32",
-          "s_trap",        "buffer_inv",      "buffer_wbl2",      "buffer_wbinvl1",    "buffer_wbinvl1_vol",  "buffer_invl2",    "s_set_gpr_idx_on", "s_set_gpr_idx_off",
-          "s_set_gpr_idx_mode", "s_set_gpr_idx_idx"};
+  return {"s_branch",         "s_cbranch_scc0",     "s_cbranch_scc1",
+          "s_cbranch_vccz",   "s_cbranch_vccnz",    "s_cbranch_execz",
+          "s_cbranch_execnz", "s_getpc_b64",        "s_setpc_b64",
+          "s_swappc_b64",     "s_call_b64",         "s_nop",
+          "s_waitcnt",        "s_barrier",          "s_endpgm",
+          "s_sleep",          "s_setprio",          "s_sendmsg",
+          "s_sethalt",        "s_icache_inv",       "s_ttracedata",
+          "s_getreg_b32",     "s_setreg_b32",       "s_setreg_imm32_b32",
+          "s_trap",           "buffer_inv",         "buffer_wbl2",
+          "buffer_wbinvl1",   "buffer_wbinvl1_vol", "buffer_invl2",
+          "s_set_gpr_idx_on", "s_set_gpr_idx_off",  "s_set_gpr_idx_mode",
+          "s_set_gpr_idx_idx"};
 }
 
 TEST(Control, ConditionalBranchesFollowTheirFlag) {
@@ -53,22 +62,28 @@ TEST(Control, ConditionalBranchesFollowTheirFlag) {
 }
 
 TEST(Control, LoopsRunBackwards) {
-  const WaveState state = run("s_mov_b32 s0, 0\ns_mov_b32 s1, 10\nagain:\ns_add_u32 s0, s0, s1\ns_sub_u32 s1, s1, 1\ns_cmp_lg_u32 s1, 0\ns_cbranch_scc1 again");
+  const WaveState state =
+      run("s_mov_b32 s0, 0\ns_mov_b32 s1, 10\nagain:\ns_add_u32 s0, s0, s1\ns_sub_u32 s1, s1, "
+          "1\ns_cmp_lg_u32 s1, 0\ns_cbranch_scc1 again");
   EXPECT_EQ(state.sgpr[0], 55u);
 }
 
 TEST(Control, CallsAndReturns) {
-  // The call through s_swappc: s_getpc gives the address after itself, the callee returns to after the call.
-  const WaveState state = run(
-      "s_getpc_b64 s[2:3]\nbase:\ns_add_u32 s2, s2, callee-base\ns_addc_u32 s3, s3, 0\ns_swappc_b64 s[30:31], s[2:3]\ns_mov_b32 s1, 5\ns_endpgm\n"
-      "callee:\ns_mov_b32 s0, 7\ns_setpc_b64 s[30:31]\ns_mov_b32 s0, 9");
+  // The call through s_swappc: s_getpc gives the address after itself, the callee returns to after
+  // the call.
+  const WaveState state =
+      run("s_getpc_b64 s[2:3]\nbase:\ns_add_u32 s2, s2, callee-base\ns_addc_u32 s3, s3, "
+          "0\ns_swappc_b64 s[30:31], s[2:3]\ns_mov_b32 s1, 5\ns_endpgm\n"
+          "callee:\ns_mov_b32 s0, 7\ns_setpc_b64 s[30:31]\ns_mov_b32 s0, 9");
   EXPECT_EQ(state.sgpr[0], 7u);
   EXPECT_EQ(state.sgpr[1], 5u);
 }
 
 TEST(Control, CallByOffset) {
   if (!implemented("s_call_b64")) GTEST_SKIP() << "s_call_b64 has no semantics yet (see Coverage)";
-  const WaveState state = run("s_call_b64 s[30:31], callee\ns_mov_b32 s1, 5\ns_endpgm\ncallee:\ns_mov_b32 s0, 7\ns_setpc_b64 s[30:31]\ns_mov_b32 s0, 9");
+  const WaveState state =
+      run("s_call_b64 s[30:31], callee\ns_mov_b32 s1, 5\ns_endpgm\ncallee:\ns_mov_b32 s0, "
+          "7\ns_setpc_b64 s[30:31]\ns_mov_b32 s0, 9");
   EXPECT_EQ(state.sgpr[0], 7u);
   EXPECT_EQ(state.sgpr[1], 5u);
 }
@@ -81,11 +96,19 @@ TEST(Control, InstructionsWithoutAResultChangeNothing) {
   before.m0 = 3;
   for (const char* target : {"gfx942", "gfx90a"}) {
     const bool mi300 = target == std::string("gfx942");
-    const std::string text = std::string("s_nop 0\ns_nop 7\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_barrier\ns_sleep 1\ns_setprio 3\ns_sethalt 0\ns_icache_inv\ns_ttracedata\nv_nop\n") +
-                             (mi300 ? "buffer_inv sc0 sc1\nbuffer_wbl2 sc0 sc1\n" : "buffer_wbinvl1\nbuffer_wbinvl1_vol\nbuffer_invl2\nbuffer_wbl2\n");
+    const std::string text =
+        std::string(
+            "s_nop 0\ns_nop 7\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_barrier\ns_sleep 1\ns_setprio "
+            "3\ns_sethalt 0\ns_icache_inv\ns_ttracedata\nv_nop\n") +
+        (mi300 ? "buffer_inv sc0 sc1\nbuffer_wbl2 sc0 sc1\n"
+               : "buffer_wbinvl1\nbuffer_wbinvl1_vol\nbuffer_invl2\nbuffer_wbl2\n");
     const WaveState after = run(text, before, target);
-    EXPECT_TRUE(after.sgpr == before.sgpr && after.vgpr == before.vgpr && after.agpr == before.agpr && after.lds == before.lds) << target;
-    EXPECT_TRUE(after.vcc == before.vcc && after.exec == before.exec && after.scc == before.scc && after.m0 == before.m0 && after.mode == before.mode) << target;
+    EXPECT_TRUE(after.sgpr == before.sgpr && after.vgpr == before.vgpr &&
+                after.agpr == before.agpr && after.lds == before.lds)
+        << target;
+    EXPECT_TRUE(after.vcc == before.vcc && after.exec == before.exec && after.scc == before.scc &&
+                after.m0 == before.m0 && after.mode == before.mode)
+        << target;
   }
 }
 
@@ -106,7 +129,8 @@ TEST(Control, UnknownInstructionIsNamed) {
   WaveState state;
   const Outcome outcome = run_snippet("v_cubeid_f32 v0, v1, v2, v3", "gfx942", memory, state);
   ASSERT_FALSE(outcome.ok());
-  EXPECT_NE(outcome.trouble().text.find("v_cubeid_f32"), std::string::npos) << outcome.trouble().text;
+  EXPECT_NE(outcome.trouble().text.find("v_cubeid_f32"), std::string::npos)
+      << outcome.trouble().text;
 }
 
 TEST(Control, ModeRegisterFields) {
@@ -114,7 +138,10 @@ TEST(Control, ModeRegisterFields) {
   state.mode = 0x3f5;
   state.sgpr[1] = 0xffffff3a;
   // hwreg(MODE, offset, size)
-  const WaveState read = run("s_getreg_b32 s0, hwreg(HW_REG_MODE, 0, 32)\ns_getreg_b32 s2, hwreg(HW_REG_MODE, 4, 2)\ns_getreg_b32 s3, hwreg(HW_REG_MODE, 9, 1)", state);
+  const WaveState read =
+      run("s_getreg_b32 s0, hwreg(HW_REG_MODE, 0, 32)\ns_getreg_b32 s2, hwreg(HW_REG_MODE, 4, "
+          "2)\ns_getreg_b32 s3, hwreg(HW_REG_MODE, 9, 1)",
+          state);
   EXPECT_EQ(read.sgpr[0] & 0x3ff, 0x3f5u);
   EXPECT_EQ(read.sgpr[2], 3u);
   EXPECT_EQ(read.sgpr[3], 1u);
@@ -126,18 +153,25 @@ TEST(Control, ModeRegisterFields) {
 TEST(Control, ModeChangesTakeEffectAtOnce) {
   WaveState state;
   state.vgpr[0] = 1;
-  const WaveState after = run("v_add_f32 v1, 0, v0\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0\nv_add_f32 v2, 0, v0\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3\nv_add_f32 v3, 0, v0", state);
+  const WaveState after =
+      run("v_add_f32 v1, 0, v0\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0\nv_add_f32 v2, 0, "
+          "v0\ns_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3\nv_add_f32 v3, 0, v0",
+          state);
   EXPECT_EQ(after.vgpr[64], 1u);
   EXPECT_EQ(after.vgpr[128], 0u);
   EXPECT_EQ(after.vgpr[192], 1u);
 }
 
 TEST(Control, VectorRegistersIndexedByM0) {
-  if (!implemented("s_set_gpr_idx_on")) GTEST_SKIP() << "s_set_gpr_idx_on has no semantics yet (see Coverage)";
+  if (!implemented("s_set_gpr_idx_on"))
+    GTEST_SKIP() << "s_set_gpr_idx_on has no semantics yet (see Coverage)";
   WaveState state;
   for (unsigned r = 0; r < 32; ++r) state.vgpr[r * 64] = 100 + r;
   state.sgpr[0] = 3;
-  const WaveState after = run("s_set_gpr_idx_on s0, gpr_idx(SRC0)\nv_mov_b32 v20, v4\ns_set_gpr_idx_off\ns_set_gpr_idx_on s0, gpr_idx(DST)\nv_mov_b32 v21, v5\ns_set_gpr_idx_off\nv_mov_b32 v30, v6", state);
+  const WaveState after = run(
+      "s_set_gpr_idx_on s0, gpr_idx(SRC0)\nv_mov_b32 v20, v4\ns_set_gpr_idx_off\ns_set_gpr_idx_on "
+      "s0, gpr_idx(DST)\nv_mov_b32 v21, v5\ns_set_gpr_idx_off\nv_mov_b32 v30, v6",
+      state);
   EXPECT_EQ(after.vgpr[20 * 64], 107u);
   EXPECT_EQ(after.vgpr[24 * 64], 105u);
   EXPECT_EQ(after.vgpr[21 * 64], 121u);

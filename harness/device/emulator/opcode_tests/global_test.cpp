@@ -1,5 +1,6 @@
-// global_*, flat_* and scratch_*. Rules: CDNA3 ISA guide, "Flat, Global and Scratch": address = VGPR pair + 13-bit signed offset, or
-// SGPR pair + 32-bit VGPR + offset; sub-dword loads extend or (D16) fill one half; inactive lanes do nothing.
+// global_*, flat_* and scratch_*. Rules: CDNA3 ISA guide, "Flat, Global and Scratch": address =
+// VGPR pair + 13-bit signed offset, or SGPR pair + 32-bit VGPR + offset; sub-dword loads extend or
+// (D16) fill one half; inactive lanes do nothing.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,17 +22,21 @@ struct Load {
   bool sign;
   int half;
 };
-const Load kLoads[] = {{"load_dword", 4, false, -1},         {"load_dwordx2", 8, false, -1},       {"load_dwordx3", 12, false, -1},
-                       {"load_dwordx4", 16, false, -1},      {"load_ubyte", 1, false, -1},         {"load_sbyte", 1, true, -1},
-                       {"load_ushort", 2, false, -1},        {"load_sshort", 2, true, -1},         {"load_ubyte_d16", 1, false, 0},
-                       {"load_ubyte_d16_hi", 1, false, 1},   {"load_sbyte_d16", 1, true, 0},       {"load_sbyte_d16_hi", 1, true, 1},
-                       {"load_short_d16", 2, false, 0},      {"load_short_d16_hi", 2, false, 1}};
+const Load kLoads[] = {{"load_dword", 4, false, -1},    {"load_dwordx2", 8, false, -1},
+                       {"load_dwordx3", 12, false, -1}, {"load_dwordx4", 16, false, -1},
+                       {"load_ubyte", 1, false, -1},    {"load_sbyte", 1, true, -1},
+                       {"load_ushort", 2, false, -1},   {"load_sshort", 2, true, -1},
+                       {"load_ubyte_d16", 1, false, 0}, {"load_ubyte_d16_hi", 1, false, 1},
+                       {"load_sbyte_d16", 1, true, 0},  {"load_sbyte_d16_hi", 1, true, 1},
+                       {"load_short_d16", 2, false, 0}, {"load_short_d16_hi", 2, false, 1}};
 struct Store {
   const char* name;
   int bytes, shift;
 };
-const Store kStores[] = {{"store_dword", 4, 0}, {"store_dwordx2", 8, 0},        {"store_dwordx3", 12, 0}, {"store_dwordx4", 16, 0},
-                         {"store_byte", 1, 0},  {"store_byte_d16_hi", 1, 16},   {"store_short", 2, 0},    {"store_short_d16_hi", 2, 16}};
+const Store kStores[] = {{"store_dword", 4, 0},    {"store_dwordx2", 8, 0},
+                         {"store_dwordx3", 12, 0}, {"store_dwordx4", 16, 0},
+                         {"store_byte", 1, 0},     {"store_byte_d16_hi", 1, 16},
+                         {"store_short", 2, 0},    {"store_short_d16_hi", 2, 16}};
 
 // How the address is written.
 enum class Addressing { kVector, kScalarBase, kFlat };
@@ -61,30 +66,40 @@ u64 read(const std::vector<std::uint8_t>& from, u64 at, int bytes) {
 }
 
 std::string registers(int first, int dwords) {
-  return dwords == 1 ? fmt::format("v{}", first) : fmt::format("v[{}:{}]", first, first + dwords - 1);
+  return dwords == 1 ? fmt::format("v{}", first)
+                     : fmt::format("v[{}:{}]", first, first + dwords - 1);
 }
-u64 place(unsigned lane, int bytes) { return 4096 + ((lane * 37 + 5) % 64) * static_cast<u64>(std::max(bytes, 4)) * 3; }
+u64 place(unsigned lane, int bytes) {
+  return 4096 + ((lane * 37 + 5) % 64) * static_cast<u64>(std::max(bytes, 4)) * 3;
+}
 
 WaveState start(const Space& space, Addressing form, int bytes, u64 exec) {
   WaveState state;
   state.exec = exec;
   for (unsigned r = 2; r < 32; ++r) {
-    for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[r * 64 + lane] = static_cast<u32>(draw(Kind::kU64, r * 64 + lane + 5) * 2654435761u);
+    for (unsigned lane = 0; lane < 64; ++lane)
+      state.vgpr[r * 64 + lane] =
+          static_cast<u32>(draw(Kind::kU64, r * 64 + lane + 5) * 2654435761u);
   }
   state.sgpr[2] = static_cast<u32>(space.buffer.address);
   state.sgpr[3] = static_cast<u32>(space.buffer.address >> 32);
   for (unsigned lane = 0; lane < 64; ++lane) {
     const u64 a = place(lane, bytes) + (form == Addressing::kScalarBase ? 0 : space.buffer.address);
     state.vgpr[lane] = static_cast<u32>(a);
-    state.vgpr[64 + lane] = form == Addressing::kScalarBase ? 0xdeadbeefu : static_cast<u32>(a >> 32);
+    state.vgpr[64 + lane] =
+        form == Addressing::kScalarBase ? 0xdeadbeefu : static_cast<u32>(a >> 32);
   }
   return state;
 }
 
 const char* prefix(Addressing form) { return form == Addressing::kFlat ? "flat_" : "global_"; }
-std::string address_text(Addressing form) { return form == Addressing::kScalarBase ? "v0" : "v[0:1]"; }
+std::string address_text(Addressing form) {
+  return form == Addressing::kScalarBase ? "v0" : "v[0:1]";
+}
 std::string tail(Addressing form, int offset) {
-  const std::string base = form == Addressing::kVector ? ", off" : form == Addressing::kScalarBase ? ", s[2:3]" : "";
+  const std::string base = form == Addressing::kVector       ? ", off"
+                           : form == Addressing::kScalarBase ? ", s[2:3]"
+                                                             : "";
   return base + (offset ? fmt::format(" offset:{}", offset) : "");
 }
 
@@ -103,7 +118,8 @@ void check_load(const Load& op, Addressing form, int offset, u64 exec) {
   WaveState state = start(space, form, op.bytes, exec);
   const WaveState before = state;
   const int dwords = (op.bytes + 3) / 4;
-  const std::string text = fmt::format("{} {}, {}{}", name, registers(4, dwords), address_text(form), tail(form, offset));
+  const std::string text = fmt::format("{} {}, {}{}", name, registers(4, dwords),
+                                       address_text(form), tail(form, offset));
   const Outcome outcome = run_snippet(text, "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << text << ": " << outcome.trouble().text;
   const auto memory = space.copy();
@@ -112,7 +128,8 @@ void check_load(const Load& op, Addressing form, int offset, u64 exec) {
       const u32 old = before.vgpr[(4 + d) * 64 + lane];
       const u64 at = place(lane, op.bytes) + offset + 4 * d;
       const u32 want = (exec >> lane) & 1 ? loaded(op, memory, at, old) : old;
-      EXPECT_EQ(state.vgpr[(4 + d) * 64 + lane], want) << text << ", lane " << lane << ", dword " << d;
+      EXPECT_EQ(state.vgpr[(4 + d) * 64 + lane], want)
+          << text << ", lane " << lane << ", dword " << d;
     }
   }
 }
@@ -124,12 +141,14 @@ void check_store(const Store& op, Addressing form, int offset, u64 exec) {
   WaveState state = start(space, form, op.bytes, exec);
   auto want = space.copy();
   const int dwords = (op.bytes + 3) / 4;
-  const std::string text = fmt::format("{} {}, {}{}", name, address_text(form), registers(4, dwords), tail(form, offset));
+  const std::string text = fmt::format("{} {}, {}{}", name, address_text(form),
+                                       registers(4, dwords), tail(form, offset));
   for (unsigned lane = 0; lane < 64; ++lane) {
     if (!((exec >> lane) & 1)) continue;
     for (int b = 0; b < op.bytes; ++b) {
       const int bit = op.shift + 8 * b;
-      want[place(lane, op.bytes) + offset + b] = static_cast<std::uint8_t>(state.vgpr[(4 + bit / 32) * 64 + lane] >> (bit % 32));
+      want[place(lane, op.bytes) + offset + b] =
+          static_cast<std::uint8_t>(state.vgpr[(4 + bit / 32) * 64 + lane] >> (bit % 32));
     }
   }
   const Outcome outcome = run_snippet(text, "gfx942", space.memory, state);
@@ -139,19 +158,32 @@ void check_store(const Store& op, Addressing form, int offset, u64 exec) {
 
 namespace r = atomic_rule;
 const Atomic kAtomics[] = {
-    {"add", false, r::add<u32>, Kind::kU32},          {"add_x2", true, r::add<u64>, Kind::kU64},
-    {"sub", false, r::sub<u32>, Kind::kU32},          {"sub_x2", true, r::sub<u64>, Kind::kU64},
-    {"smin", false, r::least<i32>, Kind::kU32},       {"smin_x2", true, r::least<i64>, Kind::kU64},
-    {"smax", false, r::most<i32>, Kind::kU32},        {"smax_x2", true, r::most<i64>, Kind::kU64},
-    {"umin", false, r::least<u32>, Kind::kU32},       {"umin_x2", true, r::least<u64>, Kind::kU64},
-    {"umax", false, r::most<u32>, Kind::kU32},        {"umax_x2", true, r::most<u64>, Kind::kU64},
-    {"and", false, r::conjunction, Kind::kU32},       {"and_x2", true, r::conjunction, Kind::kU64},
-    {"or", false, r::disjunction, Kind::kU32},        {"or_x2", true, r::disjunction, Kind::kU64},
-    {"xor", false, r::difference, Kind::kU32},        {"xor_x2", true, r::difference, Kind::kU64},
-    {"inc", false, r::increment, Kind::kU32},         {"inc_x2", true, r::increment, Kind::kU64},
-    {"dec", false, r::decrement, Kind::kU32},         {"dec_x2", true, r::decrement, Kind::kU64},
-    {"swap", false, r::swap, Kind::kU32},             {"swap_x2", true, r::swap, Kind::kU64},
-    {"cmpswap", false, r::compare_swap, Kind::kU32},  {"cmpswap_x2", true, r::compare_swap, Kind::kU64},
+    {"add", false, r::add<u32>, Kind::kU32},
+    {"add_x2", true, r::add<u64>, Kind::kU64},
+    {"sub", false, r::sub<u32>, Kind::kU32},
+    {"sub_x2", true, r::sub<u64>, Kind::kU64},
+    {"smin", false, r::least<i32>, Kind::kU32},
+    {"smin_x2", true, r::least<i64>, Kind::kU64},
+    {"smax", false, r::most<i32>, Kind::kU32},
+    {"smax_x2", true, r::most<i64>, Kind::kU64},
+    {"umin", false, r::least<u32>, Kind::kU32},
+    {"umin_x2", true, r::least<u64>, Kind::kU64},
+    {"umax", false, r::most<u32>, Kind::kU32},
+    {"umax_x2", true, r::most<u64>, Kind::kU64},
+    {"and", false, r::conjunction, Kind::kU32},
+    {"and_x2", true, r::conjunction, Kind::kU64},
+    {"or", false, r::disjunction, Kind::kU32},
+    {"or_x2", true, r::disjunction, Kind::kU64},
+    {"xor", false, r::difference, Kind::kU32},
+    {"xor_x2", true, r::difference, Kind::kU64},
+    {"inc", false, r::increment, Kind::kU32},
+    {"inc_x2", true, r::increment, Kind::kU64},
+    {"dec", false, r::decrement, Kind::kU32},
+    {"dec_x2", true, r::decrement, Kind::kU64},
+    {"swap", false, r::swap, Kind::kU32},
+    {"swap_x2", true, r::swap, Kind::kU64},
+    {"cmpswap", false, r::compare_swap, Kind::kU32},
+    {"cmpswap_x2", true, r::compare_swap, Kind::kU64},
     {"add_f32", false, r::add_f32, Kind::kF32, Match::kFloat},
     {"add_f64", true, r::add_f64, Kind::kF64, Match::kFloat},
     {"pk_add_f16", false, r::add_halves, Kind::kPkHalf, Match::kFloat},
@@ -168,26 +200,34 @@ void check_atomic(const Atomic& op, Addressing form, bool returns, u64 exec, u64
     const u64 memory = draw(op.kind, seed + lane), data = draw(op.kind, ~(seed + lane));
     const u64 compare = lane % 2 ? memory : draw(op.kind, seed + 3 * lane);
     std::memcpy(space.bytes() + place(lane, 8) + 8, &memory, op.wide ? 8 : 4);
-    for (int d = 0; d < dwords; ++d) {  // the new value lies in the lower registers, the compare value above it
+    for (int d = 0; d < dwords;
+         ++d) {  // the new value lies in the lower registers, the compare value above it
       state.vgpr[(8 + d) * 64 + lane] = static_cast<u32>(data >> (32 * d));
       state.vgpr[(8 + dwords + d) * 64 + lane] = static_cast<u32>(compare >> (32 * d));
     }
   }
   const WaveState before = state;
   const auto memory_before = space.copy();
-  const std::string text = fmt::format("{} {}{}, {}{}{}", name, returns ? registers(4, dwords) + ", " : "", address_text(form),
-                                       registers(8, is_compare(op) ? 2 * dwords : dwords), tail(form, 8), returns ? " sc0" : "");
+  const std::string text = fmt::format(
+      "{} {}{}, {}{}{}", name, returns ? registers(4, dwords) + ", " : "", address_text(form),
+      registers(8, is_compare(op) ? 2 * dwords : dwords), tail(form, 8), returns ? " sc0" : "");
   const Outcome outcome = run_snippet(text, "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << text << ": " << outcome.trouble().text;
   const auto memory_after = space.copy();
   for (unsigned lane = 0; lane < 64; ++lane) {
-    const auto pair = [&](int reg) { return before.vgpr[reg * 64 + lane] | (op.wide ? u64{before.vgpr[(reg + 1) * 64 + lane]} << 32 : 0); };
+    const auto pair = [&](int reg) {
+      return before.vgpr[reg * 64 + lane] |
+             (op.wide ? u64{before.vgpr[(reg + 1) * 64 + lane]} << 32 : 0);
+    };
     const bool active = (exec >> lane) & 1;
     const u64 at = place(lane, 8) + 8, memory = read(memory_before, at, 4 * dwords);
     const u64 want = active ? op.rule(memory, pair(8), pair(8 + dwords)) : memory;
-    EXPECT_EQ(disagreement(read(memory_after, at, 4 * dwords), want, op.kind, active ? op.match : Match::kBits), "")
+    EXPECT_EQ(disagreement(read(memory_after, at, 4 * dwords), want, op.kind,
+                           active ? op.match : Match::kBits),
+              "")
         << text << fmt::format(", lane {}: memory {:#x}, data {:#x}", lane, memory, pair(8));
-    const u64 got = state.vgpr[4 * 64 + lane] | (op.wide ? u64{state.vgpr[5 * 64 + lane]} << 32 : 0);
+    const u64 got =
+        state.vgpr[4 * 64 + lane] | (op.wide ? u64{state.vgpr[5 * 64 + lane]} << 32 : 0);
     EXPECT_EQ(got, returns && active ? memory : pair(4)) << text << ", returned to lane " << lane;
   }
 }
@@ -235,16 +275,19 @@ TEST(Global, DwordAccessNeedsNoAlignmentBeyondItsUnit) {
   Space space;
   WaveState state = start(space, Addressing::kVector, 16, ~u64{0});
   const auto memory = space.copy();
-  const Outcome outcome = run_snippet("global_load_dwordx4 v[4:7], v[0:1], off offset:4", "gfx942", space.memory, state);
+  const Outcome outcome = run_snippet("global_load_dwordx4 v[4:7], v[0:1], off offset:4", "gfx942",
+                                      space.memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
-  for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(state.vgpr[7 * 64 + lane], read(memory, place(lane, 16) + 16, 4));
+  for (unsigned lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(state.vgpr[7 * 64 + lane], read(memory, place(lane, 16) + 16, 4));
 }
 
 TEST(Global, AtomicsFollowTheIsaGuide) {
   for (const Atomic& op : kAtomics) {
     for (u64 seed = 0; seed < 3; ++seed) {
       for (Addressing form : {Addressing::kVector, Addressing::kScalarBase, Addressing::kFlat}) {
-        for (bool returns : {false, true}) check_atomic(op, form, returns, seed == 2 ? kSomeLanes : ~u64{0}, seed * 100);
+        for (bool returns : {false, true})
+          check_atomic(op, form, returns, seed == 2 ? kSomeLanes : ~u64{0}, seed * 100);
       }
     }
   }
@@ -259,7 +302,8 @@ TEST(Global, AtomicsOfManyLanesOnOneAddressAllCount) {
     state.vgpr[8 * 64 + lane] = lane + 1;
   }
   std::memset(space.bytes(), 0, 4);
-  const Outcome outcome = run_snippet("global_atomic_add v4, v[0:1], v8, off sc0", "gfx942", space.memory, state);
+  const Outcome outcome =
+      run_snippet("global_atomic_add v4, v[0:1], v8, off sc0", "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
   EXPECT_EQ(read(space.copy(), 0, 4), 64u * 65 / 2);
   std::vector<u32> seen(state.vgpr.begin() + 4 * 64, state.vgpr.begin() + 5 * 64);
@@ -268,8 +312,10 @@ TEST(Global, AtomicsOfManyLanesOnOneAddressAllCount) {
 }
 
 TEST(Global, AccessOutsideEveryAllocationIsAFaultThatNamesTheInstruction) {
-  for (const char* text : {"global_load_dword v4, v[0:1], off offset:16", "global_store_dword v[0:1], v4, off offset:16",
-                           "global_atomic_add v[0:1], v4, off offset:16", "flat_load_dwordx4 v[4:7], v[0:1] offset:16"}) {
+  for (const char* text : {"global_load_dword v4, v[0:1], off offset:16",
+                           "global_store_dword v[0:1], v4, off offset:16",
+                           "global_atomic_add v[0:1], v4, off offset:16",
+                           "flat_load_dwordx4 v[4:7], v[0:1] offset:16"}) {
     Space space;
     WaveState state = start(space, Addressing::kVector, 4, u64{1} << 41);
     const u64 end = space.buffer.address + kBytes - 16;
@@ -286,14 +332,18 @@ TEST(Global, InactiveLanesMayHoldBadAddresses) {
   Space space;
   WaveState state = start(space, Addressing::kVector, 4, 0x3);
   for (unsigned lane = 2; lane < 64; ++lane) state.vgpr[64 + lane] = 0xffffffffu;
-  const Outcome outcome = run_snippet("global_load_dword v4, v[0:1], off\nglobal_store_dword v[0:1], v5, off", "gfx942", space.memory, state);
+  const Outcome outcome =
+      run_snippet("global_load_dword v4, v[0:1], off\nglobal_store_dword v[0:1], v5, off", "gfx942",
+                  space.memory, state);
   EXPECT_TRUE(outcome.ok()) << outcome.trouble().text;
 }
 
 TEST(Scratch, WhatALaneStoresItAloneLoads) {
   for (const Store& s : kStores) {
     for (const Load& l : kLoads) {
-      if (l.bytes != s.bytes || !implemented("scratch_" + std::string(s.name)) || !implemented("scratch_" + std::string(l.name))) continue;
+      if (l.bytes != s.bytes || !implemented("scratch_" + std::string(s.name)) ||
+          !implemented("scratch_" + std::string(l.name)))
+        continue;
       Space space;
       WaveState state = start(space, Addressing::kVector, 4, kSomeLanes);
       state.sgpr[4] = 32;
@@ -301,8 +351,11 @@ TEST(Scratch, WhatALaneStoresItAloneLoads) {
       const WaveState before = state;
       const int dwords = (l.bytes + 3) / 4;
       // By an SGPR, by a VGPR (64 = 32 + offset 32 of the same address), and by an offset alone.
-      const std::string text = fmt::format("scratch_{} off, {}, s4 offset:32\nscratch_{} {}, v0, off\ns_mov_b32 s4, 0\nscratch_{} {}, off, s4 offset:64", s.name,
-                                           registers(8, dwords), l.name, registers(12, dwords), l.name, registers(16, dwords));
+      const std::string text = fmt::format(
+          "scratch_{} off, {}, s4 offset:32\nscratch_{} {}, v0, off\ns_mov_b32 s4, 0\nscratch_{} "
+          "{}, off, s4 offset:64",
+          s.name, registers(8, dwords), l.name, registers(12, dwords), l.name,
+          registers(16, dwords));
       const Outcome outcome = run_snippet(text, "gfx942", space.memory, state);
       ASSERT_TRUE(outcome.ok()) << text << ": " << outcome.trouble().text;
       for (unsigned lane = 0; lane < 64; ++lane) {
@@ -313,7 +366,8 @@ TEST(Scratch, WhatALaneStoresItAloneLoads) {
           for (int base : {12, 16}) {
             const u32 old = before.vgpr[(base + d) * 64 + lane];
             const u32 want = (kSomeLanes >> lane) & 1 ? loaded(l, stored, 0, old) : old;
-            EXPECT_EQ(state.vgpr[(base + d) * 64 + lane], want) << text << ", lane " << lane << ", v" << base + d;
+            EXPECT_EQ(state.vgpr[(base + d) * 64 + lane], want)
+                << text << ", lane " << lane << ", v" << base + d;
           }
         }
       }
@@ -327,7 +381,9 @@ TEST(Scratch, AccumulationRegistersAreDataToo) {
   for (unsigned lane = 0; lane < 64; ++lane) {
     for (unsigned k = 0; k < 4; ++k) state.agpr[k * 64 + lane] = 9000 + 100 * k + lane;
   }
-  const Outcome outcome = run_snippet("global_store_dwordx4 v[0:1], a[0:3], off\nglobal_load_dwordx2 a[4:5], v[0:1], off offset:8", "gfx942", space.memory, state);
+  const Outcome outcome = run_snippet(
+      "global_store_dwordx4 v[0:1], a[0:3], off\nglobal_load_dwordx2 a[4:5], v[0:1], off offset:8",
+      "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
   for (unsigned lane = 0; lane < 64; ++lane) {
     EXPECT_EQ(read(space.copy(), place(lane, 16), 4), 9000 + lane);

@@ -1,6 +1,6 @@
-// What one lane of an instruction sees, and plain scalar arithmetic on it, for the rules of the opcode tables. Nothing
-// here comes from the executor: the rules restate the "AMD Instinct MI300" (CDNA3) and "MI200" (CDNA2) ISA guides,
-// chapter "Instructions", in ordinary C++.
+// What one lane of an instruction sees, and plain scalar arithmetic on it, for the rules of the
+// opcode tables. Nothing here comes from the executor: the rules restate the "AMD Instinct MI300"
+// (CDNA3) and "MI200" (CDNA2) ISA guides, chapter "Instructions", in ordinary C++.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -34,7 +34,8 @@ inline bool is_denormal64(u64 b) {
   return (b & 0x7ff0000000000000ull) == 0 && (b & 0xfffffffffffffull) != 0;
 }
 
-// FP_DENORM of hwreg(HW_REG_MODE): bit 0 of each pair lets input denormals through, bit 1 lets results through.
+// FP_DENORM of hwreg(HW_REG_MODE): bit 0 of each pair lets input denormals through, bit 1 lets
+// results through.
 struct Mode {
   u32 bits = 0xf0;
   bool in32() const { return bits & 0x10; }
@@ -45,17 +46,22 @@ struct Mode {
   bool ieee() const { return bits & 0x200; }
 };
 
+inline bool is_tiny(double wide) { return std::fabs(wide) < 0x1p-126 * (1 - 0x1p-25); }
+inline bool is_tiny64(long double wide) { return std::fabs(wide) < 0x1p-1022L * (1 - 0x1p-54L); }
+
 inline u32 flushed32(u32 b, bool keep) { return !keep && is_denormal32(b) ? b & 0x80000000u : b; }
 inline u32 flushed16(u32 b, bool keep) { return !keep && is_denormal16(b) ? b & 0x8000u : b; }
 inline u64 flushed64(u64 b, bool keep) { return !keep && is_denormal64(b) ? b & (1ull << 63) : b; }
 
-// Exact value of an f16, and an exact fixed-point number (units of 2^-48) rounded to the nearest f16, ties to even.
+// Exact value of an f16, and an exact fixed-point number (units of 2^-48) rounded to the nearest
+// f16, ties to even.
 inline double half_value(u32 h) {
   const int exponent = (h >> 10) & 31;
   const double mantissa = h & 0x3ff;
   const double sign = h & 0x8000 ? -1.0 : 1.0;
   if (exponent == 31) return mantissa != 0 ? sign * std::nan("") : sign * INFINITY;
-  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024.0 + mantissa, exponent - 25));
+  return sign *
+         (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024.0 + mantissa, exponent - 25));
 }
 inline u32 half_from_units(i128 units, bool negative_zero) {
   if (units == 0) return negative_zero ? 0x8000u : 0u;
@@ -116,7 +122,7 @@ inline i64 sign_extended(u64 x, int width) {
 // Operands of one lane after neg and abs, and what else a rule may look at.
 struct Lane {
   u64 s[3] = {0, 0, 0};
-  u64 d = 0;          // the destination before the instruction
+  u64 d = 0;           // the destination before the instruction
   bool carry = false;  // the lane's bit of vcc, or of the carry-in operand
   unsigned lane = 0;
   Mode mode;
@@ -133,11 +139,12 @@ struct Lane {
   // A result: output denormals flushed when the mode says so.
   u64 out(float x) const { return flushed32(static_cast<u32>(bits_of(x)), mode.out32()); }
   u64 out(double x) const { return flushed64(bits_of(x), mode.out16_64()); }
-  // A result whose value before rounding is `wide`: hardware flushes what is below the least normal number before it
-  // rounds to the denormal grid, so that (1 - 2^-24) * 2^-126 is flushed though it would round up to a normal number.
+  // A result whose value before rounding is `wide`: it is flushed when, rounded to 24 bits with an
+  // unbounded exponent, it is below the least normal number; so (1 - 2^-24) * 2^-126 is, though it
+  // would round up on the denormal grid.
   u64 out_from(double wide) const {
     const float x = static_cast<float>(wide);
-    return !out32() && std::fabs(wide) < 0x1p-126 ? bits_of(x) & 0x80000000u : bits_of(x);
+    return !out32() && is_tiny(wide) ? bits_of(x) & 0x80000000u : bits_of(x);
   }
   u64 out_half(u32 x) const { return flushed16(x, mode.out16_64()); }
 };

@@ -1,5 +1,6 @@
-// Instructions that move data between lanes or register files, and the DPP and SDWA operand forms. Rules: CDNA3 ISA guide, "Data
-// Parallel Processing", "SDWA", V_READLANE, V_WRITELANE, V_SWAP, V_ACCVGPR_*.
+// Instructions that move data between lanes or register files, and the DPP and SDWA operand forms.
+// Rules: CDNA3 ISA guide, "Data Parallel Processing", "SDWA", V_READLANE, V_WRITELANE, V_SWAP,
+// V_ACCVGPR_*.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -37,40 +38,53 @@ struct Control {
 };
 
 std::optional<unsigned> within_row(unsigned lane, int to) {
-  return to < 0 || to > 15 ? std::nullopt : std::optional<unsigned>((lane & ~15u) + static_cast<unsigned>(to));
+  return to < 0 || to > 15 ? std::nullopt
+                           : std::optional<unsigned>((lane & ~15u) + static_cast<unsigned>(to));
 }
-std::optional<unsigned> within_wave(int to) { return to < 0 || to > 63 ? std::nullopt : std::optional<unsigned>(to); }
+std::optional<unsigned> within_wave(int to) {
+  return to < 0 || to > 63 ? std::nullopt : std::optional<unsigned>(to);
+}
 
 std::vector<Control> controls() {
   std::vector<Control> all;
   for (unsigned code : {0x1bu, 0xe4u, 0x00u, 0xb1u, 0x4eu}) {
     const auto pick = [code](unsigned k) { return (code >> (2 * k)) & 3; };
-    all.push_back({fmt::format("quad_perm:[{},{},{},{}]", pick(0), pick(1), pick(2), pick(3)),
-                   [pick](unsigned l) { return std::optional<unsigned>((l & ~3u) + pick(l & 3)); }});
+    all.push_back(
+        {fmt::format("quad_perm:[{},{},{},{}]", pick(0), pick(1), pick(2), pick(3)),
+         [pick](unsigned l) { return std::optional<unsigned>((l & ~3u) + pick(l & 3)); }});
   }
   for (int n : {1, 4, 15}) {
     // row_shl: data moves to lower lanes, so a lane reads from a higher one.
-    all.push_back({fmt::format("row_shl:{}", n), [n](unsigned l) { return within_row(l, int(l & 15) + n); }});
-    all.push_back({fmt::format("row_shr:{}", n), [n](unsigned l) { return within_row(l, int(l & 15) - n); }});
-    all.push_back({fmt::format("row_ror:{}", n), [n](unsigned l) { return within_row(l, (int(l & 15) - n + 16) % 16); }});
+    all.push_back(
+        {fmt::format("row_shl:{}", n), [n](unsigned l) { return within_row(l, int(l & 15) + n); }});
+    all.push_back(
+        {fmt::format("row_shr:{}", n), [n](unsigned l) { return within_row(l, int(l & 15) - n); }});
+    all.push_back({fmt::format("row_ror:{}", n),
+                   [n](unsigned l) { return within_row(l, (int(l & 15) - n + 16) % 16); }});
   }
   all.push_back({"wave_shl:1", [](unsigned l) { return within_wave(int(l) + 1); }});
   all.push_back({"wave_rol:1", [](unsigned l) { return within_wave((int(l) + 1) % 64); }});
   all.push_back({"wave_shr:1", [](unsigned l) { return within_wave(int(l) - 1); }});
   all.push_back({"wave_ror:1", [](unsigned l) { return within_wave((int(l) + 63) % 64); }});
   all.push_back({"row_mirror", [](unsigned l) { return within_row(l, 15 - int(l & 15)); }});
-  all.push_back({"row_half_mirror", [](unsigned l) { return within_row(l, int(l & 8) + 7 - int(l & 7)); }});
+  all.push_back(
+      {"row_half_mirror", [](unsigned l) { return within_row(l, int(l & 8) + 7 - int(l & 7)); }});
   // The last lane of each row (of the lower half) goes to the next row (to the upper half).
-  all.push_back({"row_bcast:15", [](unsigned l) { return l < 16 ? std::nullopt : std::optional<unsigned>((l & ~15u) - 1); }});
-  all.push_back({"row_bcast:31", [](unsigned l) { return l < 32 ? std::nullopt : std::optional<unsigned>(31); }});
-  all.push_back({"row_newbcast:5", [](unsigned l) { return std::optional<unsigned>((l & ~15u) + 5); }});
+  all.push_back({"row_bcast:15", [](unsigned l) {
+                   return l < 16 ? std::nullopt : std::optional<unsigned>((l & ~15u) - 1);
+                 }});
+  all.push_back({"row_bcast:31",
+                 [](unsigned l) { return l < 32 ? std::nullopt : std::optional<unsigned>(31); }});
+  all.push_back(
+      {"row_newbcast:5", [](unsigned l) { return std::optional<unsigned>((l & ~15u) + 5); }});
   return all;
 }
 
 struct Masks {
   u64 exec;
   unsigned row, bank;
-  bool zero_fill;  // bound_ctrl:0 in the text sets BC: an invalid source reads 0 instead of keeping the lane unwritten
+  bool zero_fill;  // bound_ctrl:0 in the text sets BC: an invalid source reads 0 instead of keeping
+                   // the lane unwritten
 };
 
 // What v_mov_b32 v2, v1 with this control leaves in v2 of a lane.
@@ -86,22 +100,26 @@ u32 moved(const Control& c, const Masks& m, const WaveState& before, unsigned la
 }  // namespace
 
 std::vector<std::string> lane_mnemonics() {
-  return {"v_readlane_b32",      "v_writelane_b32",     "v_readfirstlane_b32", "v_swap_b32", "v_accvgpr_read_b32",
-          "v_accvgpr_write_b32", "v_accvgpr_mov_b32", "v_nop"};
+  return {"v_readlane_b32",     "v_writelane_b32",     "v_readfirstlane_b32", "v_swap_b32",
+          "v_accvgpr_read_b32", "v_accvgpr_write_b32", "v_accvgpr_mov_b32",   "v_nop"};
 }
 
 TEST(Lane, DppReadsTheLaneThatItsControlNames) {
   for (const Control& c : controls()) {
-    for (const Masks& m : {Masks{~u64{0}, 15, 15, false}, Masks{~u64{0}, 15, 15, true}, Masks{0xf7f3f1f0ff00aa55ull, 15, 15, true},
-                           Masks{0xf7f3f1f0ff00aa55ull, 15, 15, false}, Masks{~u64{0}, 5, 6, true}, Masks{~u64{0}, 10, 9, false}}) {
+    for (const Masks& m :
+         {Masks{~u64{0}, 15, 15, false}, Masks{~u64{0}, 15, 15, true},
+          Masks{0xf7f3f1f0ff00aa55ull, 15, 15, true}, Masks{0xf7f3f1f0ff00aa55ull, 15, 15, false},
+          Masks{~u64{0}, 5, 6, true}, Masks{~u64{0}, 10, 9, false}}) {
       WaveState state = numbered();
       state.exec = m.exec;
       const WaveState before = state;
-      const std::string text = fmt::format("v_mov_b32_dpp v2, v1 {} row_mask:{:#x} bank_mask:{:#x}{}", c.text, m.row, m.bank,
-                                           m.zero_fill ? " bound_ctrl:0" : "");
+      const std::string text =
+          fmt::format("v_mov_b32_dpp v2, v1 {} row_mask:{:#x} bank_mask:{:#x}{}", c.text, m.row,
+                      m.bank, m.zero_fill ? " bound_ctrl:0" : "");
       run(text, state);
       for (unsigned lane = 0; lane < 64; ++lane) {
-        EXPECT_EQ(state.vgpr[128 + lane], moved(c, m, before, lane)) << text << fmt::format(" exec {:#x}, lane {}", m.exec, lane);
+        EXPECT_EQ(state.vgpr[128 + lane], moved(c, m, before, lane))
+            << text << fmt::format(" exec {:#x}, lane {}", m.exec, lane);
       }
     }
   }
@@ -126,7 +144,9 @@ TEST(Lane, DppFloatSourcesTakeNegAndAbs) {
     state.vgpr[lane] = static_cast<u32>(bits_of(float(lane) - 20));
     state.vgpr[64 + lane] = static_cast<u32>(bits_of(-3.0f));
   }
-  run("v_add_f32_dpp v2, |v0|, -v1 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf\nv_mul_f32_dpp v3, -v0, |v1| row_mirror row_mask:0xf bank_mask:0xf", state);
+  run("v_add_f32_dpp v2, |v0|, -v1 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf\nv_mul_f32_dpp "
+      "v3, -v0, |v1| row_mirror row_mask:0xf bank_mask:0xf",
+      state);
   for (unsigned lane = 0; lane < 64; ++lane) {
     EXPECT_EQ(as_float(state.vgpr[128 + lane]), std::fabs(float(lane ^ 3) - 20) + 3) << lane;
     EXPECT_EQ(as_float(state.vgpr[192 + lane]), -(float(lane ^ 15) - 20) * 3) << lane;
@@ -139,7 +159,9 @@ struct Part {
   const char* name;
   int shift, width;
 };
-constexpr Part kParts[] = {{"BYTE_0", 0, 8}, {"BYTE_1", 8, 8}, {"BYTE_2", 16, 8}, {"BYTE_3", 24, 8}, {"WORD_0", 0, 16}, {"WORD_1", 16, 16}, {"DWORD", 0, 32}};
+constexpr Part kParts[] = {{"BYTE_0", 0, 8},  {"BYTE_1", 8, 8},  {"BYTE_2", 16, 8},
+                           {"BYTE_3", 24, 8}, {"WORD_0", 0, 16}, {"WORD_1", 16, 16},
+                           {"DWORD", 0, 32}};
 enum class Unused { kPad, kSext, kPreserve };
 
 u32 part_of(u32 x, const Part& p, bool sext) {
@@ -159,18 +181,25 @@ void check_sdwa(const Part& d, Unused unused, const Part& a, bool sext_a, const 
   constexpr const char* kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
   WaveState state;
   for (unsigned r = 0; r < 3; ++r) {
-    for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[r * 64 + lane] = static_cast<u32>(draw(Kind::kU32, r * 64 + lane));
+    for (unsigned lane = 0; lane < 64; ++lane)
+      state.vgpr[r * 64 + lane] = static_cast<u32>(draw(Kind::kU32, r * 64 + lane));
   }
   state.exec = 0xffffffff0fffffffull;
   const WaveState before = state;
   const std::string source = sext_a ? "sext(v0)" : "v0";
-  const std::string text = fmt::format("v_add_u32_sdwa v2, {}, v1 dst_sel:{} dst_unused:{} src0_sel:{} src1_sel:{}", source, d.name, kUnused[int(unused)], a.name, b.name);
+  const std::string text =
+      fmt::format("v_add_u32_sdwa v2, {}, v1 dst_sel:{} dst_unused:{} src0_sel:{} src1_sel:{}",
+                  source, d.name, kUnused[int(unused)], a.name, b.name);
   run(text, state);
   for (unsigned lane = 0; lane < 64; ++lane) {
     const u32 old = before.vgpr[128 + lane];
-    const u32 sum = part_of(before.vgpr[lane], a, sext_a) + part_of(before.vgpr[64 + lane], b, false);
+    const u32 sum =
+        part_of(before.vgpr[lane], a, sext_a) + part_of(before.vgpr[64 + lane], b, false);
     const u32 want = (state.exec >> lane) & 1 ? placed(sum, old, d, unused) : old;
-    ASSERT_EQ(state.vgpr[128 + lane], want) << text << fmt::format(", lane {} {:#x} {:#x} {:#x}", lane, before.vgpr[lane], before.vgpr[64 + lane], old);
+    ASSERT_EQ(state.vgpr[128 + lane], want)
+        << text
+        << fmt::format(", lane {} {:#x} {:#x} {:#x}", lane, before.vgpr[lane],
+                       before.vgpr[64 + lane], old);
   }
 }
 
@@ -195,7 +224,8 @@ TEST(Lane, SdwaFloatSourcesAndCompares) {
   }
   run("v_cvt_f32_f16_sdwa v2, -v0 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1\n"
       "v_cmp_gt_u32_sdwa vcc, v1, v1 src0_sel:BYTE_1 src1_sel:BYTE_0\n"
-      "v_add_f16_sdwa v3, |v0|, v0 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 src1_sel:WORD_0",
+      "v_add_f16_sdwa v3, |v0|, v0 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:WORD_1 "
+      "src1_sel:WORD_0",
       state);
   for (unsigned lane = 0; lane < 64; ++lane) {
     EXPECT_EQ(as_float(state.vgpr[128 + lane]), -half_value(0xc000u + lane)) << lane;
@@ -207,10 +237,12 @@ TEST(Lane, SdwaFloatSourcesAndCompares) {
 
 TEST(Lane, ReadsAndWritesSingleLanes) {
   WaveState state = numbered();
-  state.exec = 0xfffffff000000000ull;  // lane 36 is the first active one; readlane and writelane ignore EXEC
-  state.sgpr[9] = 63 + 64;             // only the low 6 bits of a lane number count
+  state.exec =
+      0xfffffff000000000ull;  // lane 36 is the first active one; readlane and writelane ignore EXEC
+  state.sgpr[9] = 63 + 64;    // only the low 6 bits of a lane number count
   state.m0 = 12;
-  run("v_readfirstlane_b32 s0, v1\nv_readlane_b32 s1, v2, 5\nv_readlane_b32 s2, v2, s9\nv_writelane_b32 v3, s9, 7\n"
+  run("v_readfirstlane_b32 s0, v1\nv_readlane_b32 s1, v2, 5\nv_readlane_b32 s2, v2, "
+      "s9\nv_writelane_b32 v3, s9, 7\n"
       "v_writelane_b32 v4, 33, s9\nv_readlane_b32 s3, v2, m0",
       state);
   EXPECT_EQ(state.sgpr[0], 1036u);
@@ -233,7 +265,8 @@ TEST(Lane, ReadFirstLaneTakesLaneZeroWhenExecIsZero) {
 TEST(Lane, SwapAndAccumulationRegisters) {
   WaveState state = numbered();
   state.exec = 0x00000000ffffffffull;
-  run("v_swap_b32 v0, v1\nv_accvgpr_read_b32 v2, a3\nv_accvgpr_write_b32 a4, v5\nv_accvgpr_write_b32 a6, 2.0\nv_accvgpr_mov_b32 a7, a8\n"
+  run("v_swap_b32 v0, v1\nv_accvgpr_read_b32 v2, a3\nv_accvgpr_write_b32 a4, "
+      "v5\nv_accvgpr_write_b32 a6, 2.0\nv_accvgpr_mov_b32 a7, a8\n"
       "v_nop",
       state);
   for (unsigned lane = 0; lane < 64; ++lane) {

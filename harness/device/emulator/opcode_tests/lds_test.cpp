@@ -1,5 +1,6 @@
-// LDS instructions. Rules: CDNA3 ISA guide, "DS instructions": address = VGPR + offset (read2/write2: two offsets counted in
-// elements, st64 forms in 64 elements), inactive lanes do nothing.
+// LDS instructions. Rules: CDNA3 ISA guide, "DS instructions": address = VGPR + offset
+// (read2/write2: two offsets counted in elements, st64 forms in 64 elements), inactive lanes do
+// nothing.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +29,9 @@ WaveState start() {
     std::memcpy(state.lds.data() + i, &v, 8);
   }
   for (unsigned r = 0; r < 32; ++r) {
-    for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[r * 64 + lane] = static_cast<u32>(draw(Kind::kU64, r * 64 + lane + 5) * 2654435761u);
+    for (unsigned lane = 0; lane < 64; ++lane)
+      state.vgpr[r * 64 + lane] =
+          static_cast<u32>(draw(Kind::kU64, r * 64 + lane + 5) * 2654435761u);
   }
   state.m0 = 0xffffffffu;
   return state;
@@ -46,24 +49,31 @@ struct Load {
   bool sign;
   int half;  // -1: the whole register; 0, 1: that half, the other is kept (D16)
 };
-const Load kLoads[] = {{"ds_read_b32", 4, false, -1},       {"ds_read_b64", 8, false, -1},      {"ds_read_b96", 12, false, -1},
-                       {"ds_read_b128", 16, false, -1},     {"ds_read_u8", 1, false, -1},       {"ds_read_i8", 1, true, -1},
-                       {"ds_read_u16", 2, false, -1},       {"ds_read_i16", 2, true, -1},       {"ds_read_u8_d16", 1, false, 0},
-                       {"ds_read_u8_d16_hi", 1, false, 1},  {"ds_read_i8_d16", 1, true, 0},     {"ds_read_i8_d16_hi", 1, true, 1},
-                       {"ds_read_u16_d16", 2, false, 0},    {"ds_read_u16_d16_hi", 2, false, 1}};
+const Load kLoads[] = {{"ds_read_b32", 4, false, -1},    {"ds_read_b64", 8, false, -1},
+                       {"ds_read_b96", 12, false, -1},   {"ds_read_b128", 16, false, -1},
+                       {"ds_read_u8", 1, false, -1},     {"ds_read_i8", 1, true, -1},
+                       {"ds_read_u16", 2, false, -1},    {"ds_read_i16", 2, true, -1},
+                       {"ds_read_u8_d16", 1, false, 0},  {"ds_read_u8_d16_hi", 1, false, 1},
+                       {"ds_read_i8_d16", 1, true, 0},   {"ds_read_i8_d16_hi", 1, true, 1},
+                       {"ds_read_u16_d16", 2, false, 0}, {"ds_read_u16_d16_hi", 2, false, 1}};
 
 struct Store {
   const char* name;
   int bytes;
   int shift;  // where in the register the data starts
 };
-const Store kStores[] = {{"ds_write_b32", 4, 0},  {"ds_write_b64", 8, 0},        {"ds_write_b96", 12, 0}, {"ds_write_b128", 16, 0},
-                         {"ds_write_b8", 1, 0},   {"ds_write_b8_d16_hi", 1, 16}, {"ds_write_b16", 2, 0},  {"ds_write_b16_d16_hi", 2, 16}};
+const Store kStores[] = {{"ds_write_b32", 4, 0},  {"ds_write_b64", 8, 0},
+                         {"ds_write_b96", 12, 0}, {"ds_write_b128", 16, 0},
+                         {"ds_write_b8", 1, 0},   {"ds_write_b8_d16_hi", 1, 16},
+                         {"ds_write_b16", 2, 0},  {"ds_write_b16_d16_hi", 2, 16}};
 
 std::string registers(int first, int dwords) {
-  return dwords == 1 ? fmt::format("v{}", first) : fmt::format("v[{}:{}]", first, first + dwords - 1);
+  return dwords == 1 ? fmt::format("v{}", first)
+                     : fmt::format("v[{}:{}]", first, first + dwords - 1);
 }
-u32 address(unsigned lane, int bytes) { return ((lane * 37 + 5) % 64) * static_cast<u32>(std::max(bytes, 4)) * 3; }
+u32 address(unsigned lane, int bytes) {
+  return ((lane * 37 + 5) % 64) * static_cast<u32>(std::max(bytes, 4)) * 3;
+}
 
 void check_load(const Load& op, unsigned offset, u64 exec) {
   if (!implemented(op.name)) return;
@@ -72,7 +82,8 @@ void check_load(const Load& op, unsigned offset, u64 exec) {
   for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[lane] = address(lane, op.bytes);
   const WaveState before = state;
   const int dwords = (op.bytes + 3) / 4;
-  const std::string text = fmt::format("{} {}, v0 offset:{}", op.name, registers(4, dwords), offset);
+  const std::string text =
+      fmt::format("{} {}, v0 offset:{}", op.name, registers(4, dwords), offset);
   run(text, state);
   for (unsigned lane = 0; lane < 64; ++lane) {
     for (int d = 0; d < dwords; ++d) {
@@ -83,7 +94,8 @@ void check_load(const Load& op, unsigned offset, u64 exec) {
       if (op.half == 0) v = (old & 0xffff0000u) | (v & 0xffff);
       if (op.half == 1) v = (old & 0xffffu) | (v & 0xffff) << 16;
       const u64 want = (exec >> lane) & 1 ? v : old;
-      EXPECT_EQ(state.vgpr[(4 + d) * 64 + lane], want) << text << ", lane " << lane << ", dword " << d;
+      EXPECT_EQ(state.vgpr[(4 + d) * 64 + lane], want)
+          << text << ", lane " << lane << ", dword " << d;
     }
   }
 }
@@ -95,12 +107,14 @@ void check_store(const Store& op, unsigned offset, u64 exec) {
   for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[lane] = address(lane, op.bytes);
   WaveState want = state;
   const int dwords = (op.bytes + 3) / 4;
-  const std::string text = fmt::format("{} v0, {} offset:{}", op.name, registers(4, dwords), offset);
+  const std::string text =
+      fmt::format("{} v0, {} offset:{}", op.name, registers(4, dwords), offset);
   for (unsigned lane = 0; lane < 64; ++lane) {
     if (!((exec >> lane) & 1)) continue;
     for (int b = 0; b < op.bytes; ++b) {
       const int bit = op.shift + 8 * b;
-      want.lds[want.vgpr[lane] + offset + b] = static_cast<std::byte>(want.vgpr[(4 + bit / 32) * 64 + lane] >> (bit % 32));
+      want.lds[want.vgpr[lane] + offset + b] =
+          static_cast<std::byte>(want.vgpr[(4 + bit / 32) * 64 + lane] >> (bit % 32));
     }
   }
   run(text, state);
@@ -112,31 +126,40 @@ struct Pair {  // read2 and write2
   const char* suffix;
   int bytes, stride;
 };
-const Pair kPairs[] = {{"2_b32", 4, 4}, {"2_b64", 8, 8}, {"2st64_b32", 4, 256}, {"2st64_b64", 8, 512}};
+const Pair kPairs[] = {
+    {"2_b32", 4, 4}, {"2_b64", 8, 8}, {"2st64_b32", 4, 256}, {"2st64_b64", 8, 512}};
 
 void check_pair(const Pair& op, unsigned offset0, unsigned offset1, u64 exec) {
   const int dwords = op.bytes / 4;
   WaveState state = start();
   state.exec = exec;
-  for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[lane] = lane * op.bytes * (op.stride == op.bytes ? 2 : 1);  // no two lanes overlap
+  for (unsigned lane = 0; lane < 64; ++lane)
+    state.vgpr[lane] = lane * op.bytes * (op.stride == op.bytes ? 2 : 1);  // no two lanes overlap
   const WaveState before = state;
-  const std::string text = fmt::format("ds_read{} {}, v0 offset0:{} offset1:{}", op.suffix, registers(4, 2 * dwords), offset0, offset1);
+  const std::string text = fmt::format("ds_read{} {}, v0 offset0:{} offset1:{}", op.suffix,
+                                       registers(4, 2 * dwords), offset0, offset1);
   run(text, state);
   for (unsigned lane = 0; lane < 64; ++lane) {
     for (int d = 0; d < 2 * dwords; ++d) {
-      const u64 at = before.vgpr[lane] + (d < dwords ? offset0 : offset1) * op.stride + 4 * (d % dwords);
-      const u64 want = (exec >> lane) & 1 ? lds_at(before, at, 4) : before.vgpr[(4 + d) * 64 + lane];
-      EXPECT_EQ(state.vgpr[(4 + d) * 64 + lane], want) << text << ", lane " << lane << ", dword " << d;
+      const u64 at =
+          before.vgpr[lane] + (d < dwords ? offset0 : offset1) * op.stride + 4 * (d % dwords);
+      const u64 want =
+          (exec >> lane) & 1 ? lds_at(before, at, 4) : before.vgpr[(4 + d) * 64 + lane];
+      EXPECT_EQ(state.vgpr[(4 + d) * 64 + lane], want)
+          << text << ", lane " << lane << ", dword " << d;
     }
   }
-  const std::string write = fmt::format("ds_write{} v0, {}, {} offset0:{} offset1:{}", op.suffix, registers(8, dwords), registers(16, dwords), offset0, offset1);
+  const std::string write =
+      fmt::format("ds_write{} v0, {}, {} offset0:{} offset1:{}", op.suffix, registers(8, dwords),
+                  registers(16, dwords), offset0, offset1);
   state = before;
   run(write, state);
   WaveState want = before;
   for (unsigned lane = 0; lane < 64; ++lane) {
     if (!((exec >> lane) & 1)) continue;
     for (int d = 0; d < 2 * dwords; ++d) {
-      const u64 at = before.vgpr[lane] + (d < dwords ? offset0 : offset1) * op.stride + 4 * (d % dwords);
+      const u64 at =
+          before.vgpr[lane] + (d < dwords ? offset0 : offset1) * op.stride + 4 * (d % dwords);
       const u32 v = before.vgpr[((d < dwords ? 8 : 16) + d % dwords) * 64 + lane];
       std::memcpy(want.lds.data() + at, &v, 4);
     }
@@ -147,20 +170,34 @@ void check_pair(const Pair& op, unsigned offset0, unsigned offset1, u64 exec) {
 namespace r = atomic_rule;
 // DS names: the type is part of the mnemonic.
 const Atomic kAtomics[] = {
-    {"add_u32", false, r::add<u32>, Kind::kU32},      {"add_u64", true, r::add<u64>, Kind::kU64},
-    {"sub_u32", false, r::sub<u32>, Kind::kU32},      {"sub_u64", true, r::sub<u64>, Kind::kU64},
-    {"rsub_u32", false, r::rsub<u32>, Kind::kU32},    {"rsub_u64", true, r::rsub<u64>, Kind::kU64},
-    {"inc_u32", false, r::increment, Kind::kU32},     {"inc_u64", true, r::increment, Kind::kU64},
-    {"dec_u32", false, r::decrement, Kind::kU32},     {"dec_u64", true, r::decrement, Kind::kU64},
-    {"min_i32", false, r::least<i32>, Kind::kU32},    {"min_i64", true, r::least<i64>, Kind::kU64},
-    {"max_i32", false, r::most<i32>, Kind::kU32},     {"max_i64", true, r::most<i64>, Kind::kU64},
-    {"min_u32", false, r::least<u32>, Kind::kU32},    {"min_u64", true, r::least<u64>, Kind::kU64},
-    {"max_u32", false, r::most<u32>, Kind::kU32},     {"max_u64", true, r::most<u64>, Kind::kU64},
-    {"and_b32", false, r::conjunction, Kind::kU32},   {"and_b64", true, r::conjunction, Kind::kU64},
-    {"or_b32", false, r::disjunction, Kind::kU32},    {"or_b64", true, r::disjunction, Kind::kU64},
-    {"xor_b32", false, r::difference, Kind::kU32},    {"xor_b64", true, r::difference, Kind::kU64},
-    {"wrxchg_b32", false, r::swap, Kind::kU32},       {"wrxchg_b64", true, r::swap, Kind::kU64},
-    {"cmpst_b32", false, r::compare_swap, Kind::kU32}, {"cmpst_b64", true, r::compare_swap, Kind::kU64},
+    {"add_u32", false, r::add<u32>, Kind::kU32},
+    {"add_u64", true, r::add<u64>, Kind::kU64},
+    {"sub_u32", false, r::sub<u32>, Kind::kU32},
+    {"sub_u64", true, r::sub<u64>, Kind::kU64},
+    {"rsub_u32", false, r::rsub<u32>, Kind::kU32},
+    {"rsub_u64", true, r::rsub<u64>, Kind::kU64},
+    {"inc_u32", false, r::increment, Kind::kU32},
+    {"inc_u64", true, r::increment, Kind::kU64},
+    {"dec_u32", false, r::decrement, Kind::kU32},
+    {"dec_u64", true, r::decrement, Kind::kU64},
+    {"min_i32", false, r::least<i32>, Kind::kU32},
+    {"min_i64", true, r::least<i64>, Kind::kU64},
+    {"max_i32", false, r::most<i32>, Kind::kU32},
+    {"max_i64", true, r::most<i64>, Kind::kU64},
+    {"min_u32", false, r::least<u32>, Kind::kU32},
+    {"min_u64", true, r::least<u64>, Kind::kU64},
+    {"max_u32", false, r::most<u32>, Kind::kU32},
+    {"max_u64", true, r::most<u64>, Kind::kU64},
+    {"and_b32", false, r::conjunction, Kind::kU32},
+    {"and_b64", true, r::conjunction, Kind::kU64},
+    {"or_b32", false, r::disjunction, Kind::kU32},
+    {"or_b64", true, r::disjunction, Kind::kU64},
+    {"xor_b32", false, r::difference, Kind::kU32},
+    {"xor_b64", true, r::difference, Kind::kU64},
+    {"wrxchg_b32", false, r::swap, Kind::kU32},
+    {"wrxchg_b64", true, r::swap, Kind::kU64},
+    {"cmpst_b32", false, r::compare_swap, Kind::kU32},
+    {"cmpst_b64", true, r::compare_swap, Kind::kU64},
     {"add_f32", false, r::add_f32, Kind::kF32, Match::kFloat},
     {"add_f64", true, r::add_f64, Kind::kF64, Match::kFloat},
     {"pk_add_f16", false, r::add_halves, Kind::kPkHalf, Match::kFloat},
@@ -174,8 +211,8 @@ std::string ds_name(const Atomic& op, bool returns) {
 bool is_swap(const Atomic& op) { return std::string(op.name).starts_with("wrxchg"); }
 bool is_compare(const Atomic& op) { return std::string(op.name).starts_with("cmpst"); }
 
-// Eight lanes share each address: they are served one after the other, here checked in lane order by replaying what each
-// lane got back; without a returned value each lane has its own address.
+// Eight lanes share each address: they are served one after the other, here checked in lane order
+// by replaying what each lane got back; without a returned value each lane has its own address.
 void check_atomic(const Atomic& op, bool returns, u64 exec, u64 seed) {
   const std::string name = ds_name(op, returns);
   if (!implemented(name) || (is_swap(op) && !returns)) return;
@@ -195,18 +232,28 @@ void check_atomic(const Atomic& op, bool returns, u64 exec, u64 seed) {
     }
   }
   const WaveState before = state;
-  std::string text = name + (returns ? " " + registers(4, dwords) + "," : "") + " v0, " + registers(8, dwords);
+  std::string text =
+      name + (returns ? " " + registers(4, dwords) + "," : "") + " v0, " + registers(8, dwords);
   if (is_compare(op)) text += ", " + registers(10, dwords);
   text += " offset:16";
   run(text, state);
   for (unsigned lane = 0; lane < 64; ++lane) {
-    const auto pair = [&](int reg) { return before.vgpr[reg * 64 + lane] | (op.wide ? u64{before.vgpr[(reg + 1) * 64 + lane]} << 32 : 0); };
+    const auto pair = [&](int reg) {
+      return before.vgpr[reg * 64 + lane] |
+             (op.wide ? u64{before.vgpr[(reg + 1) * 64 + lane]} << 32 : 0);
+    };
     const bool active = (exec >> lane) & 1;
-    const u64 memory = lds_at(before, 16 + lane * 8, 4 * dwords), compare = pair(8), data = is_compare(op) ? pair(10) : pair(8);
+    const u64 memory = lds_at(before, 16 + lane * 8, 4 * dwords), compare = pair(8),
+              data = is_compare(op) ? pair(10) : pair(8);
     const u64 want = active ? op.rule(memory, data, compare) : memory;
-    EXPECT_EQ(disagreement(lds_at(state, 16 + lane * 8, 4 * dwords), want, op.kind, active ? op.match : Match::kBits), "")
-        << text << fmt::format(", lane {}: memory {:#x}, data {:#x}, compare {:#x}", lane, memory, data, compare);
-    const u64 got = state.vgpr[4 * 64 + lane] | (op.wide ? u64{state.vgpr[5 * 64 + lane]} << 32 : 0);
+    EXPECT_EQ(disagreement(lds_at(state, 16 + lane * 8, 4 * dwords), want, op.kind,
+                           active ? op.match : Match::kBits),
+              "")
+        << text
+        << fmt::format(", lane {}: memory {:#x}, data {:#x}, compare {:#x}", lane, memory, data,
+                       compare);
+    const u64 got =
+        state.vgpr[4 * 64 + lane] | (op.wide ? u64{state.vgpr[5 * 64 + lane]} << 32 : 0);
     EXPECT_EQ(got, returns && active ? memory : pair(4)) << text << ", returned to lane " << lane;
   }
 }
@@ -264,7 +311,8 @@ TEST(Lds, OverlappingStoresKeepTheHighestLane) {
 TEST(Lds, AtomicsFollowTheIsaGuide) {
   for (const Atomic& op : kAtomics) {
     for (u64 seed = 0; seed < 4; ++seed) {
-      for (bool returns : {false, true}) check_atomic(op, returns, seed == 3 ? kSomeLanes : ~u64{0}, seed * 100);
+      for (bool returns : {false, true})
+        check_atomic(op, returns, seed == 3 ? kSomeLanes : ~u64{0}, seed * 100);
     }
   }
 }
@@ -288,9 +336,12 @@ TEST(Lds, BpermutePullsAndPermutePushes) {
   for (u64 exec : {~u64{0}, kSomeLanes}) {
     WaveState state = start();
     state.exec = exec;
-    for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[lane] = ((lane * 29 + 3) % 64) * 4 + (lane % 3) * 256 + lane % 4;
+    for (unsigned lane = 0; lane < 64; ++lane)
+      state.vgpr[lane] = ((lane * 29 + 3) % 64) * 4 + (lane % 3) * 256 + lane % 4;
     const WaveState before = state;
-    run("ds_bpermute_b32 v4, v0, v1\nds_permute_b32 v5, v0, v1\nds_bpermute_b32 v6, v0, v1 offset:8", state);
+    run("ds_bpermute_b32 v4, v0, v1\nds_permute_b32 v5, v0, v1\nds_bpermute_b32 v6, v0, v1 "
+        "offset:8",
+        state);
     u32 pushed[64] = {};
     for (unsigned lane = 0; lane < 64; ++lane) {
       if ((exec >> lane) & 1) pushed[before.vgpr[lane] / 4 % 64] = before.vgpr[64 + lane];
@@ -298,23 +349,33 @@ TEST(Lds, BpermutePullsAndPermutePushes) {
     for (unsigned lane = 0; lane < 64; ++lane) {
       const bool active = (exec >> lane) & 1;
       const unsigned from = before.vgpr[lane] / 4 % 64, from8 = (before.vgpr[lane] + 8) / 4 % 64;
-      EXPECT_EQ(state.vgpr[256 + lane], !active ? before.vgpr[256 + lane] : (exec >> from) & 1 ? before.vgpr[64 + from] : 0) << lane;
+      EXPECT_EQ(state.vgpr[256 + lane], !active              ? before.vgpr[256 + lane]
+                                        : (exec >> from) & 1 ? before.vgpr[64 + from]
+                                                             : 0)
+          << lane;
       EXPECT_EQ(state.vgpr[320 + lane], active ? pushed[lane] : before.vgpr[320 + lane]) << lane;
-      EXPECT_EQ(state.vgpr[384 + lane], !active ? before.vgpr[384 + lane] : (exec >> from8) & 1 ? before.vgpr[64 + from8] : 0) << lane;
+      EXPECT_EQ(state.vgpr[384 + lane], !active               ? before.vgpr[384 + lane]
+                                        : (exec >> from8) & 1 ? before.vgpr[64 + from8]
+                                                              : 0)
+          << lane;
     }
   }
 }
 
 TEST(Lds, SwizzleByQuadAndByBitMasks) {
-  // offset[15] = 1: quad mode, two bits a lane; else source = ((lane & and) | or) ^ xor within each 32 lanes.
+  // offset[15] = 1: quad mode, two bits a lane; else source = ((lane & and) | or) ^ xor within each
+  // 32 lanes.
   struct Case {
     std::string text;
     unsigned quad, conjunction, disjunction, flip;
     bool is_quad;
   };
-  const Case cases[] = {{"swizzle(QUAD_PERM, 1, 2, 3, 0)", 0x39, 0, 0, 0, true},  {"swizzle(QUAD_PERM, 3, 2, 1, 0)", 0x1b, 0, 0, 0, true},
-                        {"swizzle(SWAP, 16)", 0, 31, 0, 16, false},              {"swizzle(REVERSE, 8)", 0, 31, 0, 7, false},
-                        {"swizzle(BROADCAST, 8, 3)", 0, 24, 3, 0, false},        {"0x3c15", 0, 0x15, 0x00, 0x0f, false},
+  const Case cases[] = {{"swizzle(QUAD_PERM, 1, 2, 3, 0)", 0x39, 0, 0, 0, true},
+                        {"swizzle(QUAD_PERM, 3, 2, 1, 0)", 0x1b, 0, 0, 0, true},
+                        {"swizzle(SWAP, 16)", 0, 31, 0, 16, false},
+                        {"swizzle(REVERSE, 8)", 0, 31, 0, 7, false},
+                        {"swizzle(BROADCAST, 8, 3)", 0, 24, 3, 0, false},
+                        {"0x3c15", 0, 0x15, 0x00, 0x0f, false},
                         {"0x0cb0", 0, 0x10, 0x05, 0x03, false}};
   for (const Case& c : cases) {
     for (u64 exec : {~u64{0}, kSomeLanes}) {
@@ -323,10 +384,12 @@ TEST(Lds, SwizzleByQuadAndByBitMasks) {
       const WaveState before = state;
       run("ds_swizzle_b32 v4, v1 offset:" + c.text, state);
       for (unsigned lane = 0; lane < 64; ++lane) {
-        const unsigned from = c.is_quad ? (lane & ~3u) + ((c.quad >> (2 * (lane & 3))) & 3)
-                                        : (lane & 32) + ((((lane & 31) & c.conjunction) | c.disjunction) ^ c.flip);
+        const unsigned from =
+            c.is_quad ? (lane & ~3u) + ((c.quad >> (2 * (lane & 3))) & 3)
+                      : (lane & 32) + ((((lane & 31) & c.conjunction) | c.disjunction) ^ c.flip);
         const u32 moved = (exec >> from) & 1 ? before.vgpr[64 + from] : 0;
-        EXPECT_EQ(state.vgpr[256 + lane], (exec >> lane) & 1 ? moved : before.vgpr[256 + lane]) << c.text << ", lane " << lane;
+        EXPECT_EQ(state.vgpr[256 + lane], (exec >> lane) & 1 ? moved : before.vgpr[256 + lane])
+            << c.text << ", lane " << lane;
       }
     }
   }

@@ -1,5 +1,6 @@
-// MFMA: which element of A, B, C and D each register of each lane holds, and what is computed. Layout rule: CDNA3 ISA guide, "Matrix
-// fused-multiply-add", in the closed form that AMD's matrix instruction calculator confirms.
+// MFMA: which element of A, B, C and D each register of each lane holds, and what is computed.
+// Layout rule: CDNA3 ISA guide, "Matrix fused-multiply-add", in the closed form that AMD's matrix
+// instruction calculator confirms.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -15,11 +16,15 @@ enum class Element { kF64, kF32, kF16, kBf16, kI8, kFp8, kBf8 };
 
 int bits_of_element(Element e) {
   switch (e) {
-    case Element::kF64: return 64;
-    case Element::kF32: return 32;
+    case Element::kF64:
+      return 64;
+    case Element::kF32:
+      return 32;
     case Element::kF16:
-    case Element::kBf16: return 16;
-    default: return 8;
+    case Element::kBf16:
+      return 16;
+    default:
+      return 8;
   }
 }
 
@@ -85,35 +90,50 @@ const Mfma kMfmas[] = {
     {"v_mfma_f64_4x4x4f64", kMi200, 4, 4, 4, Element::kF64, Element::kF64},
 };
 
-// fp8 and bf8 of gfx942 are the FNUZ formats: bias one larger than OCP's, 0x80 is the only NaN, no -0, no infinities.
+// fp8 and bf8 of gfx942 are the FNUZ formats: bias one larger than OCP's, 0x80 is the only NaN, no
+// -0, no infinities.
 double fnuz(u32 code, int mantissa_bits, int bias) {
   if (code == 0x80) return std::nan("");
   const int e = (code & 0x7f) >> mantissa_bits, m = code & ((1 << mantissa_bits) - 1);
-  const double magnitude = e == 0 ? std::ldexp(m, 1 - bias - mantissa_bits) : std::ldexp((1 << mantissa_bits) + m, e - bias - mantissa_bits);
+  const double magnitude = e == 0 ? std::ldexp(m, 1 - bias - mantissa_bits)
+                                  : std::ldexp((1 << mantissa_bits) + m, e - bias - mantissa_bits);
   return code & 0x80 ? -magnitude : magnitude;
 }
 
 double element_value(Element e, u64 code) {
   switch (e) {
-    case Element::kF64: return as_double(code);
-    case Element::kF32: return as_float(code);
-    case Element::kF16: return half_value(static_cast<u32>(code));
-    case Element::kBf16: return as_float(code << 16);
-    case Element::kI8: return static_cast<double>(sign_extended(code, 8));
-    case Element::kFp8: return fnuz(static_cast<u32>(code), 3, 8);
-    default: return fnuz(static_cast<u32>(code), 2, 16);
+    case Element::kF64:
+      return as_double(code);
+    case Element::kF32:
+      return as_float(code);
+    case Element::kF16:
+      return half_value(static_cast<u32>(code));
+    case Element::kBf16:
+      return as_float(code << 16);
+    case Element::kI8:
+      return static_cast<double>(sign_extended(code, 8));
+    case Element::kFp8:
+      return fnuz(static_cast<u32>(code), 3, 8);
+    default:
+      return fnuz(static_cast<u32>(code), 2, 16);
   }
 }
 
 // A code whose value is a small integer, and a code of any moderate value.
 u64 small_integer(Element e, int v) {
   switch (e) {
-    case Element::kF64: return bits_of(double(v));
-    case Element::kF32: return bits_of(float(v));
-    case Element::kF16: return half_from(v);
-    case Element::kBf16: return bits_of(float(v)) >> 16;
-    case Element::kI8: return static_cast<u32>(v) & 0xff;
-    default: break;
+    case Element::kF64:
+      return bits_of(double(v));
+    case Element::kF32:
+      return bits_of(float(v));
+    case Element::kF16:
+      return half_from(v);
+    case Element::kBf16:
+      return bits_of(float(v)) >> 16;
+    case Element::kI8:
+      return static_cast<u32>(v) & 0xff;
+    default:
+      break;
   }
   for (u32 code = 0; code < 256; ++code) {
     if (code != 0x80 && element_value(e, code) == v) return code;
@@ -124,11 +144,16 @@ u64 moderate(Element e, u64 seed) {
   const u64 r = draw(Kind::kU64, seed * 2 + 1) * 0x9e3779b97f4a7c15ull + seed;
   const double unit = static_cast<double>((r >> 11) & 0xfffff) / 0x80000 - 1;
   switch (e) {
-    case Element::kF64: return bits_of(unit);
-    case Element::kF32: return bits_of(float(unit));
-    case Element::kF16: return half_from(unit);
-    case Element::kBf16: return bits_of(float(unit)) >> 16;
-    case Element::kI8: return (r >> 20) & 0xff;
+    case Element::kF64:
+      return bits_of(unit);
+    case Element::kF32:
+      return bits_of(float(unit));
+    case Element::kF16:
+      return half_from(unit);
+    case Element::kBf16:
+      return bits_of(float(unit)) >> 16;
+    case Element::kI8:
+      return (r >> 20) & 0xff;
     default: {
       const u32 code = (r >> 20) & 0xff;
       return code == 0x80 ? 1 : code;
@@ -156,7 +181,8 @@ int per_lane(const Mfma& op) { return op.m * op.k * op.blocks / 64; }
 int source_dwords(const Mfma& op, Element e) { return per_lane(op) * bits_of_element(e) / 32; }
 
 // Element (row or column, k) of block `block` of an operand, from the registers at `first`.
-double source_at(const Mfma& op, Element e, const std::vector<u32>& v, int first, int row, int k, int block) {
+double source_at(const Mfma& op, Element e, const std::vector<u32>& v, int first, int row, int k,
+                 int block) {
   const int kpl = per_lane(op), lane = row + op.m * (block + op.blocks * (k / kpl));
   const int bit = (k % kpl) * bits_of_element(e);
   u64 code = v[(first + bit / 32) * 64 + lane] >> (bit % 32);
@@ -175,7 +201,8 @@ double result_value(const Mfma& op, const std::vector<u32>& v, int first, int el
 constexpr int kA = 0, kB = 8, kC = 32, kD = 96;  // first registers
 
 std::string registers(char file, int first, int dwords) {
-  return dwords == 1 ? fmt::format("{}{}", file, first) : fmt::format("{}[{}:{}]", file, first, first + dwords - 1);
+  return dwords == 1 ? fmt::format("{}{}", file, first)
+                     : fmt::format("{}[{}:{}]", file, first, first + dwords - 1);
 }
 
 WaveState start(const Mfma& op, bool exact, u64 seed) {
@@ -184,9 +211,11 @@ WaveState start(const Mfma& op, bool exact, u64 seed) {
     for (int lane = 0; lane < 64; ++lane) {
       for (int bit = 0; bit < dwords * 32; bit += bits_of_element(e)) {
         const u64 n = seed + salt + static_cast<u64>(lane * 512 + bit);
-        const u64 code = exact ? small_integer(e, static_cast<int>((n * 2654435761u >> 13) % 9) - 4) : moderate(e, n);
+        const u64 code = exact ? small_integer(e, static_cast<int>((n * 2654435761u >> 13) % 9) - 4)
+                               : moderate(e, n);
         state.vgpr[(first + bit / 32) * 64 + lane] |= static_cast<u32>(code << (bit % 32));
-        if (e == Element::kF64) state.vgpr[(first + bit / 32 + 1) * 64 + lane] = static_cast<u32>(code >> 32);
+        if (e == Element::kF64)
+          state.vgpr[(first + bit / 32 + 1) * 64 + lane] = static_cast<u32>(code >> 32);
       }
     }
   };
@@ -200,29 +229,38 @@ WaveState start(const Mfma& op, bool exact, u64 seed) {
         state.vgpr[(kC + 2 * r) * 64 + lane] = static_cast<u32>(code);
         state.vgpr[(kC + 2 * r + 1) * 64 + lane] = static_cast<u32>(code >> 32);
       } else {
-        state.vgpr[(kC + r) * 64 + lane] = integers(op) ? static_cast<u32>(value) : static_cast<u32>(bits_of(exact ? float(value) : value * 0.37f));
+        state.vgpr[(kC + r) * 64 + lane] =
+            integers(op) ? static_cast<u32>(value)
+                         : static_cast<u32>(bits_of(exact ? float(value) : value * 0.37f));
       }
     }
   }
   return state;
 }
 
-// D = A B + C by the definition, with sums in double; `slack` units of 2^-24 (2^-53) of the magnitudes are allowed.
-void compare(const Mfma& op, const WaveState& before, const std::vector<u32>& got, int first, bool with_c, bool exact, const std::string& text) {
+// D = A B + C by the definition, with sums in double; `slack` units of 2^-24 (2^-53) of the
+// magnitudes are allowed.
+void compare(const Mfma& op, const WaveState& before, const std::vector<u32>& got, int first,
+             bool with_c, bool exact, const std::string& text) {
   const double unit = exact ? 0 : op.a == Element::kF64 ? 0x1p-53 : 0x1p-24;
   for (int lane = 0; lane < 64; ++lane) {
     for (int r = 0; r < result_elements(op); ++r) {
       const Place p = place_of_result(op, r, lane);
-      double sum = with_c ? result_value(op, before.vgpr, kC, r, lane) : 0, magnitude = std::fabs(sum);
+      double sum = with_c ? result_value(op, before.vgpr, kC, r, lane) : 0,
+             magnitude = std::fabs(sum);
       for (int k = 0; k < op.k; ++k) {
-        const double product = source_at(op, op.a, before.vgpr, kA, p.i, k, p.block) * source_at(op, op.b, before.vgpr, kB, p.j, k, p.block);
+        const double product = source_at(op, op.a, before.vgpr, kA, p.i, k, p.block) *
+                               source_at(op, op.b, before.vgpr, kB, p.j, k, p.block);
         sum += product;
         magnitude += std::fabs(product);
       }
-      // Source: any order of K fused or rounded additions is within (K + 1) u sum|p| (Higham, Accuracy and Stability, 3.1).
+      // Source: any order of K fused or rounded additions is within (K + 1) u sum|p| (Higham,
+      // Accuracy and Stability, 3.1).
       const double bound = (op.k + 1) * 2 * unit * magnitude;
       ASSERT_LE(std::fabs(result_value(op, got, first, r, lane) - sum), bound)
-          << text << fmt::format(", lane {}, element {} (i {}, j {}, block {})", lane, r, p.i, p.j, p.block);
+          << text
+          << fmt::format(", lane {}, element {} (i {}, j {}, block {})", lane, r, p.i, p.j,
+                         p.block);
     }
   }
 }
@@ -238,9 +276,12 @@ void check_mfma(const Mfma& op, bool exact, u64 seed) {
   state.exec = seed % 2 ? 0x1 : ~u64{0};  // "MFMA ignores EXEC"
   const WaveState before = state;
   const int n = result_dwords(op);
-  const std::string a = registers('v', kA, source_dwords(op, op.a)), b = registers('v', kB, source_dwords(op, op.b));
-  const std::string text = fmt::format("{0} {1}, {2}, {3}, {4}\n{0} {5}, {2}, {3}, 0\n{0} {6}, {2}, {3}, {6}", op.name, registers('v', kD, n), a, b,
-                                       registers('v', kC, n), registers('a', 64, n), registers('a', 0, n));
+  const std::string a = registers('v', kA, source_dwords(op, op.a)),
+                    b = registers('v', kB, source_dwords(op, op.b));
+  const std::string text =
+      fmt::format("{0} {1}, {2}, {3}, {4}\n{0} {5}, {2}, {3}, 0\n{0} {6}, {2}, {3}, {6}", op.name,
+                  registers('v', kD, n), a, b, registers('v', kC, n), registers('a', 64, n),
+                  registers('a', 0, n));
   std::copy_n(state.vgpr.begin() + kC * 64, n * 64, state.agpr.begin());
   run(text, op.target, state);
   if (::testing::Test::HasFatalFailure()) return;
@@ -275,7 +316,8 @@ TEST(Matrix, RandomValuesAreWithinTheRoundingBound) {
 }
 
 TEST(Matrix, Cdna3KeepsSubnormalInputsAndCdna2FlushesThem) {
-  // Source: MMA-Sim (arXiv 2511.10909), checked by its authors on MI250X and MI300X: CDNA2 flushes f16 and bf16 subnormals.
+  // Source: MMA-Sim (arXiv 2511.10909), checked by its authors on MI250X and MI300X: CDNA2 flushes
+  // f16 and bf16 subnormals.
   struct Case {
     const char* text;
     const char* target;
@@ -283,9 +325,11 @@ TEST(Matrix, Cdna3KeepsSubnormalInputsAndCdna2FlushesThem) {
     float kept;
   };
   const Case cases[] = {
-      {"v_mfma_f32_16x16x16_bf16 v[96:99], v[0:1], v[8:9], 0", kMi300, 0x0001, 0x7f00, 0x1p-133f * 0x1p127f},
+      {"v_mfma_f32_16x16x16_bf16 v[96:99], v[0:1], v[8:9], 0", kMi300, 0x0001, 0x7f00,
+       0x1p-133f * 0x1p127f},
       {"v_mfma_f32_16x16x16bf16_1k v[96:99], v[0:1], v[8:9], 0", kMi200, 0x0001, 0x7f00, 0},
-      {"v_mfma_f32_16x16x16_f16 v[96:99], v[0:1], v[8:9], 0", kMi300, 0x0001, 0x7800, 0x1p-24f * 0x1p15f},
+      {"v_mfma_f32_16x16x16_f16 v[96:99], v[0:1], v[8:9], 0", kMi300, 0x0001, 0x7800,
+       0x1p-24f * 0x1p15f},
       {"v_mfma_f32_16x16x16f16 v[96:99], v[0:1], v[8:9], 0", kMi200, 0x0001, 0x7800, 0},
   };
   for (const Case& c : cases) {
@@ -295,7 +339,8 @@ TEST(Matrix, Cdna3KeepsSubnormalInputsAndCdna2FlushesThem) {
       state.vgpr[kB * 64 + lane] = c.large;  // B[0][j]
     }
     run(c.text, c.target, state);
-    for (int lane = 0; lane < 64; ++lane) EXPECT_EQ(as_float(state.vgpr[kD * 64 + lane]), c.kept) << c.text << ", lane " << lane;
+    for (int lane = 0; lane < 64; ++lane)
+      EXPECT_EQ(as_float(state.vgpr[kD * 64 + lane]), c.kept) << c.text << ", lane " << lane;
   }
 }
 
@@ -307,8 +352,8 @@ TEST(Matrix, NansAndInfinitiesReachTheElementsThatUseThem) {
       state.vgpr[(kB + r) * 64 + lane] = 0x3f803f80u;
     }
   }
-  state.vgpr[kA * 64 + 3] = 0x7fc03f80u;           // A[3][1] = NaN
-  state.vgpr[kA * 64 + 16 + 5] = 0x3f807f80u;      // A[5][4] = inf
+  state.vgpr[kA * 64 + 3] = 0x7fc03f80u;             // A[3][1] = NaN
+  state.vgpr[kA * 64 + 16 + 5] = 0x3f807f80u;        // A[5][4] = inf
   state.vgpr[(kB + 1) * 64 + 32 + 7] = 0x3f80ff80u;  // B[10][7] = -inf
   run("v_mfma_f32_16x16x16_bf16 v[96:99], v[0:1], v[8:9], 0", kMi300, state);
   for (int lane = 0; lane < 64; ++lane) {

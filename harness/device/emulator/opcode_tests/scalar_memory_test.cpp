@@ -1,5 +1,5 @@
-// s_load, s_buffer_load and the cache and clock instructions. Rules: CDNA3 ISA guide, "Scalar memory": the two low address bits are
-// ignored; buffer loads read 0 beyond num_records.
+// s_load, s_buffer_load and the cache and clock instructions. Rules: CDNA3 ISA guide, "Scalar
+// memory": the two low address bits are ignored; buffer loads read 0 beyond num_records.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,8 +31,12 @@ class Space {
 
 const int kWidths[] = {1, 2, 4, 8, 16};
 
-std::string name_of(const char* stem, int width) { return width == 1 ? stem : fmt::format("{}x{}", stem, width); }
-std::string registers(int first, int width) { return width == 1 ? fmt::format("s{}", first) : fmt::format("s[{}:{}]", first, first + width - 1); }
+std::string name_of(const char* stem, int width) {
+  return width == 1 ? stem : fmt::format("{}x{}", stem, width);
+}
+std::string registers(int first, int width) {
+  return width == 1 ? fmt::format("s{}", first) : fmt::format("s[{}:{}]", first, first + width - 1);
+}
 
 WaveState start(const Space& space) {
   WaveState state;
@@ -60,13 +64,17 @@ void check_load(const char* stem, const char* base, int width, const Way& way, s
   Space space;
   WaveState state = start(space);
   const WaveState before = state;
-  const std::string text = fmt::format("{} {}, {}, {}\ns_waitcnt lgkmcnt(0)", name, registers(16, width), base, way.operand);
+  const std::string text = fmt::format("{} {}, {}, {}\ns_waitcnt lgkmcnt(0)", name,
+                                       registers(16, width), base, way.operand);
   const Outcome outcome = run_snippet(text, "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << text << ": " << outcome.trouble().text;
   for (unsigned r = 0; r < 64; ++r) {
     const bool written = r >= 16 && r < 16u + width;
     const std::size_t at = way.at + 4 * (r - 16);
-    EXPECT_EQ(state.sgpr[r], !written ? before.sgpr[r] : at + 4 <= limit ? Space::word(at) : 0) << text << ", s" << r;
+    EXPECT_EQ(state.sgpr[r], !written          ? before.sgpr[r]
+                             : at + 4 <= limit ? Space::word(at)
+                                               : 0)
+        << text << ", s" << r;
   }
 }
 
@@ -83,7 +91,8 @@ std::vector<std::string> scalar_memory_mnemonics() {
 
 TEST(ScalarMemory, LoadsOfEveryWidth) {
   for (int width : kWidths) {
-    for (const Way& way : {Way{"0x0", 0}, Way{"0x100", 256}, Way{"s4", 192}, Way{"s4 offset:0x40", 256}, Way{"0x7c4", 0x7c4}}) {
+    for (const Way& way : {Way{"0x0", 0}, Way{"0x100", 256}, Way{"s4", 192},
+                           Way{"s4 offset:0x40", 256}, Way{"0x7c4", 0x7c4}}) {
       check_load("s_load_dword", "s[2:3]", width, way, kBytes);
     }
   }
@@ -91,7 +100,8 @@ TEST(ScalarMemory, LoadsOfEveryWidth) {
 
 TEST(ScalarMemory, BufferLoadsReadZeroBeyondTheRange) {
   for (int width : kWidths) {
-    for (const Way& way : {Way{"0x0", 0}, Way{"0x100", 256}, Way{"s4", 192}, Way{"0x400", 1024}, Way{"0x7c0", 0x7c0}}) {
+    for (const Way& way : {Way{"0x0", 0}, Way{"0x100", 256}, Way{"s4", 192}, Way{"0x400", 1024},
+                           Way{"0x7c0", 0x7c0}}) {
       check_load("s_buffer_load_dword", "s[8:11]", width, way, 1024);
     }
   }
@@ -102,7 +112,8 @@ TEST(ScalarMemory, LowAddressBitsAreIgnored) {
   WaveState state = start(space);
   state.sgpr[2] += 2;
   state.sgpr[4] = 101;
-  const Outcome outcome = run_snippet("s_load_dword s16, s[2:3], s4", "gfx942", space.memory, state);
+  const Outcome outcome =
+      run_snippet("s_load_dword s16, s[2:3], s4", "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
   EXPECT_EQ(state.sgpr[16], Space::word(100));
 }
@@ -111,7 +122,8 @@ TEST(ScalarMemory, NegativeOffsetsReachBackwards) {
   Space space;
   WaveState state = start(space);
   state.sgpr[2] += 1024;
-  const Outcome outcome = run_snippet("s_load_dwordx2 s[16:17], s[2:3], -0x100", "gfx942", space.memory, state);
+  const Outcome outcome =
+      run_snippet("s_load_dwordx2 s[16:17], s[2:3], -0x100", "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
   EXPECT_EQ(state.sgpr[16], Space::word(768));
   EXPECT_EQ(state.sgpr[17], Space::word(772));
@@ -121,7 +133,8 @@ TEST(ScalarMemory, ClocksDoNotRunBackwardsAndCachesAreNoState) {
   Space space;
   WaveState state = start(space);
   const Outcome outcome = run_snippet(
-      "s_memtime s[20:21]\ns_nop 7\ns_memtime s[22:23]\ns_memrealtime s[24:25]\ns_memrealtime s[26:27]\ns_dcache_inv\ns_dcache_wb\n"
+      "s_memtime s[20:21]\ns_nop 7\ns_memtime s[22:23]\ns_memrealtime s[24:25]\ns_memrealtime "
+      "s[26:27]\ns_dcache_inv\ns_dcache_wb\n"
       "s_waitcnt lgkmcnt(0)",
       "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;

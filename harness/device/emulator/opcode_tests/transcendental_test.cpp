@@ -1,6 +1,7 @@
-// v_exp, v_log, v_rcp, v_rsq, v_sqrt, v_sin, v_cos: within one unit in the last place of libm's double (the CDNA3 ISA guide
-// gives 1 ulp for exp, log, rcp, rsq, sqrt), exact on the special values; f32 denormals are flushed on both sides whatever
-// the mode says (LLVM, AMDGPULegalizerInfo: the f32 instructions do not handle denormals; OCML scales around them).
+// v_exp, v_log, v_rcp, v_rsq, v_sqrt, v_sin, v_cos: within one unit in the last place of libm's
+// double (the CDNA3 ISA guide gives 1 ulp for exp, log, rcp, rsq, sqrt), exact on the special
+// values; f32 denormals are flushed on both sides whatever the mode says (LLVM,
+// AMDGPULegalizerInfo: the f32 instructions do not handle denormals; OCML scales around them).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -19,10 +20,13 @@ struct Function {
 };
 
 double reciprocal(double x) { return 1.0 / x; }
-double reciprocal_root(double x) { return x == 0 ? std::copysign(INFINITY, x) : 1.0 / std::sqrt(x); }
+double reciprocal_root(double x) {
+  return x == 0 ? std::copysign(INFINITY, x) : 1.0 / std::sqrt(x);
+}
 double base2_log(double x) { return std::log2(x); }
 
-// v_rcp_f64 and v_rsq_f64 are seeds for Newton steps: the guide promises no more than 2^29 ulp of f64.
+// v_rcp_f64 and v_rsq_f64 are seeds for Newton steps: the guide promises no more than 2^29 ulp of
+// f64.
 const Function kFunctions[] = {
     {"v_exp_f32", std::exp2, Kind::kF32, 1},
     {"v_log_f32", base2_log, Kind::kF32, 1},
@@ -58,16 +62,22 @@ double ulp(Kind kind, double x) {
 std::string objection(const Function& f, u64 x_bits, u64 got_bits) {
   const double x = value_of(f.kind, x_bits), want = f.exact(x);
   const u64 raw = f.kind == Kind::kF16 ? got_bits & 0xffff : got_bits;
-  const double got = f.kind == Kind::kF32 ? as_float(raw) : f.kind == Kind::kF64 ? as_double(raw) : half_value(raw);
-  const std::string text = fmt::format("{}({:#x} = {}) gave {:#x} = {}, libm {}", f.name, x_bits, x, got_bits, got, want);
+  const double got = f.kind == Kind::kF32   ? as_float(raw)
+                     : f.kind == Kind::kF64 ? as_double(raw)
+                                            : half_value(raw);
+  const std::string text = fmt::format("{}({:#x} = {}) gave {:#x} = {}, libm {}", f.name, x_bits, x,
+                                       got_bits, got, want);
   if (std::isnan(want)) return std::isnan(got) ? "" : text;
   if (std::isnan(got)) return text;
   if (want == 0 || std::isinf(want)) {
     return got == want && std::signbit(got) == std::signbit(want) ? "" : text;
   }
-  const double largest = f.kind == Kind::kF32 ? 0x1.fffffep127 : f.kind == Kind::kF64 ? 0x1.fffffffffffffp1023 : 65504;
+  const double largest = f.kind == Kind::kF32   ? 0x1.fffffep127
+                         : f.kind == Kind::kF64 ? 0x1.fffffffffffffp1023
+                                                : 65504;
   const double step = ulp(f.kind, std::min(std::fabs(want), largest));
-  if (std::fabs(want) >= largest + step / 2) return std::isinf(got) && (got > 0) == (want > 0) ? "" : text;
+  if (std::fabs(want) >= largest + step / 2)
+    return std::isinf(got) && (got > 0) == (want > 0) ? "" : text;
   if (f.kind == Kind::kF32 && std::fabs(want) < 0x1p-126) {
     // A denormal result is flushed; next to the least normal number either is within one unit.
     if (got == 0) return "";
@@ -81,7 +91,8 @@ u64 input(const Function& f, u64 point) {
   if (point < edges.size()) return edges[point];
   if (f.kind == Kind::kF16) return point & 0xffff;
   if (f.kind == Kind::kF32 && point % 4 == 0 && std::string(f.name) == "v_exp_f32") {
-    return bits_of(static_cast<float>(-150.0 + 0.0123 * static_cast<double>(point % 24000)));  // the range that matters
+    return bits_of(static_cast<float>(
+        -150.0 + 0.0123 * static_cast<double>(point % 24000)));  // the range that matters
   }
   return draw(f.kind, point);
 }
@@ -91,7 +102,8 @@ void check_function(const Function& f, u32 mode, u64 points) {
   const int width = width_of(f.kind);
   std::string text;
   for (unsigned c = 0; c < kCopies; ++c) {
-    text += width == 2 ? fmt::format("{} v[{}:{}], v[{}:{}]\n", f.name, 64 + 2 * c, 65 + 2 * c, 2 * c, 2 * c + 1)
+    text += width == 2 ? fmt::format("{} v[{}:{}], v[{}:{}]\n", f.name, 64 + 2 * c, 65 + 2 * c,
+                                     2 * c, 2 * c + 1)
                        : fmt::format("{} v{}, v{}\n", f.name, 64 + 2 * c, 2 * c);
   }
   for (u64 first = 0; first < points; first += kCopies * 64) {
@@ -113,12 +125,14 @@ void check_function(const Function& f, u32 mode, u64 points) {
   }
 }
 
-// v_sin, v_cos take turns (x / 2 pi). The guide gives no bound in ulp: the error is absolute, and |x| > 256 is out of range.
+// v_sin, v_cos take turns (x / 2 pi). The guide gives no bound in ulp: the error is absolute, and
+// |x| > 256 is out of range.
 void check_wave(const char* name, double (*f)(double)) {
   if (!implemented(name)) return;
   WaveState state;
   for (unsigned lane = 0; lane < 64; ++lane) {
-    const float turns = lane < 33 ? (static_cast<float>(lane) - 16) / 8 : as_float(draw(Kind::kF32, lane));
+    const float turns =
+        lane < 33 ? (static_cast<float>(lane) - 16) / 8 : as_float(draw(Kind::kF32, lane));
     state.vgpr[lane] = static_cast<u32>(bits_of(turns));
   }
   state.vgpr[60] = 0x7f800000u;
@@ -134,8 +148,10 @@ void check_wave(const char* name, double (*f)(double)) {
       continue;
     }
     if (std::fabs(turns) > 256) continue;
-    // Source: AMD's OpenCL native_sin documentation gives an absolute error of 2^-20 or so; f32 itself rounds at 2^-24.
-    EXPECT_NEAR(got, f(2 * 3.14159265358979323846 * (turns - std::rint(turns))), 0x1p-20) << name << " of " << turns;
+    // Source: AMD's OpenCL native_sin documentation gives an absolute error of 2^-20 or so; f32
+    // itself rounds at 2^-24.
+    EXPECT_NEAR(got, f(2 * 3.14159265358979323846 * (turns - std::rint(turns))), 0x1p-20)
+        << name << " of " << turns;
   }
 }
 
@@ -186,7 +202,9 @@ TEST(Transcendental, SpecialValuesAreExact) {
     Memory memory;
     const Outcome outcome = run_snippet(c.text, "gfx942", memory, state);
     ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
-    EXPECT_EQ(state.vgpr[64], c.want) << c.text << fmt::format(" of {:#x}: got {:#x}, want {:#x}", c.input, state.vgpr[64], c.want);
+    EXPECT_EQ(state.vgpr[64], c.want)
+        << c.text
+        << fmt::format(" of {:#x}: got {:#x}, want {:#x}", c.input, state.vgpr[64], c.want);
   }
 }
 

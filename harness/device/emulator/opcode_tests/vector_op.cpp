@@ -22,11 +22,11 @@ constexpr int kScalarBase = 8;  // an SGPR pair for a scalar operand
 struct Variant {
   std::string label;
   const char* suffix = "";
-  std::string modifiers = {};        // appended
-  int scalar = -1;                   // the operand that is an SGPR
-  int constant = -1;                 // the operand that is an inline constant or a literal ...
+  std::string modifiers = {};  // appended
+  int scalar = -1;             // the operand that is an SGPR
+  int constant = -1;           // the operand that is an inline constant or a literal ...
   const char* constant_text = "";
-  u64 constant_bits = 0;             // ... and its value
+  u64 constant_bits = 0;  // ... and its value
   bool neg[3] = {}, abs[3] = {};
   bool clamp = false;
   int omod = 0;  // 1: *2, 2: *4, 3: /2
@@ -36,14 +36,16 @@ struct Variant {
 };
 
 std::string register_text(char file, int first, int width) {
-  return width == 1 ? fmt::format("{}{}", file, first) : fmt::format("{}[{}:{}]", file, first, first + width - 1);
+  return width == 1 ? fmt::format("{}{}", file, first)
+                    : fmt::format("{}[{}:{}]", file, first, first + width - 1);
 }
 
 std::string operand_text(const VectorOp& op, const Variant& v, int index, int copy) {
   const int width = width_of(op.sources[index]);
-  std::string text = index == v.scalar     ? register_text('s', kScalarBase, width)
-                     : index == v.constant ? std::string(v.constant_text)
-                                           : register_text('v', kSourceBase[index] + 2 * copy, width);
+  std::string text = index == v.scalar ? register_text('s', kScalarBase, width)
+                     : index == v.constant
+                         ? std::string(v.constant_text)
+                         : register_text('v', kSourceBase[index] + 2 * copy, width);
   if (v.abs[index]) text = "|" + text + "|";
   return (v.neg[index] ? "-" : "") + text;
 }
@@ -51,8 +53,10 @@ std::string operand_text(const VectorOp& op, const Variant& v, int index, int co
 std::string snippet(const VectorOp& op, const Variant& v) {
   std::string text;
   for (int copy = 0; copy < kCopies; ++copy) {
-    text += fmt::format("{}{} {}", op.name, v.suffix, register_text('v', kResultBase + 2 * copy, width_of(op.result)));
-    for (int k = 0; k < static_cast<int>(op.sources.size()); ++k) text += ", " + operand_text(op, v, k, copy);
+    text += fmt::format("{}{} {}", op.name, v.suffix,
+                        register_text('v', kResultBase + 2 * copy, width_of(op.result)));
+    for (int k = 0; k < static_cast<int>(op.sources.size()); ++k)
+      text += ", " + operand_text(op, v, k, copy);
     text += op.tail + v.modifiers;
     if (v.clamp) text += " clamp";
     constexpr const char* kOmod[] = {"", " mul:2", " mul:4", " div:2"};
@@ -61,13 +65,15 @@ std::string snippet(const VectorOp& op, const Variant& v) {
   return text;
 }
 
-// The value of one operand at one point of the walk: first the cross product of the edge cases, then random draws.
+// The value of one operand at one point of the walk: first the cross product of the edge cases,
+// then random draws.
 u64 operand_value(const VectorOp& op, int index, u64 point) {
   const auto& kinds = op.sources;
   u64 product = 1, before = 1;
   for (std::size_t k = 0; k < kinds.size(); ++k) product *= interesting(kinds[k]).size();
-  const bool walks = product <= 2 * kCopies * kLanes && width_of(kinds[index]) <= 2 && kinds[index] != Kind::kPkF32 &&
-                     kinds[index] != Kind::kPk16 && kinds[index] != Kind::kPkHalf;
+  const bool walks = product <= 2 * kCopies * kLanes && width_of(kinds[index]) <= 2 &&
+                     kinds[index] != Kind::kPkF32 && kinds[index] != Kind::kPk16 &&
+                     kinds[index] != Kind::kPkHalf;
   if (!walks || point >= product) return draw(kinds[index], point * 8 + index);
   for (int k = 0; k < index; ++k) before *= interesting(kinds[k]).size();
   const auto& values = interesting(kinds[index]);
@@ -92,7 +98,8 @@ WaveState start(const VectorOp& op, const Variant& v, u64 round) {
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const u64 point = (round * kCopies + copy) * kLanes + lane + v.shift;
       for (int k = 0; k < static_cast<int>(op.sources.size()); ++k) {
-        set64(state.vgpr, kSourceBase[k] + 2 * copy, lane, operand_value(op, k, point), width_of(op.sources[k]));
+        set64(state.vgpr, kSourceBase[k] + 2 * copy, lane, operand_value(op, k, point),
+              width_of(op.sources[k]));
       }
       set64(state.vgpr, kResultBase + 2 * copy, lane, draw(op.result, ~point), 2);
     }
@@ -109,7 +116,8 @@ u64 sign_bit(Kind kind) {
   return kind == Kind::kF64 ? u64{1} << 63 : kind == Kind::kF16 ? 0x8000u : 0x80000000u;
 }
 
-Lane lane_of(const VectorOp& op, const Variant& v, const WaveState& before, int copy, unsigned lane) {
+Lane lane_of(const VectorOp& op, const Variant& v, const WaveState& before, int copy,
+             unsigned lane) {
   Lane x;
   x.lane = lane;
   x.mode.bits = v.mode;
@@ -129,15 +137,16 @@ Lane lane_of(const VectorOp& op, const Variant& v, const WaveState& before, int 
   return x;
 }
 
-// CDNA3 ISA guide, "Output modifiers": omod is ignored when output denormals are allowed or IEEE is on; otherwise
-// denormal results are flushed and -0 becomes +0. Clamp limits to [0, 1]; DX10_CLAMP turns a NaN into 0.
+// CDNA3 ISA guide, "Output modifiers": omod is ignored when output denormals are allowed or IEEE is
+// on; otherwise denormal results are flushed and -0 becomes +0. Clamp limits to [0, 1]; DX10_CLAMP
+// turns a NaN into 0.
 template <class T>
-T modified(const Variant& v, T x, bool denormals_out) {
+T modified(const Variant& v, T x, bool denormals_out, long double least_normal) {
   const Mode mode{v.mode};
   if (v.omod != 0 && !denormals_out && !mode.ieee()) {
     constexpr double kFactor[] = {1, 2, 4, 0.5};
-    x = static_cast<T>(x * static_cast<T>(kFactor[v.omod]));
-    if (x == 0 || std::fpclassify(x) == FP_SUBNORMAL) x = 0;
+    const long double wide = static_cast<long double>(x) * kFactor[v.omod];
+    x = std::fabs(wide) < least_normal ? T{0} : static_cast<T>(wide);
   }
   if (v.clamp) {
     if (std::isnan(x)) return mode.dx10_clamp() ? T{0} : x;
@@ -149,10 +158,12 @@ T modified(const Variant& v, T x, bool denormals_out) {
 u64 with_output_modifiers(const VectorOp& op, const Variant& v, u64 bits) {
   if (!v.clamp && v.omod == 0) return bits;
   const Mode mode{v.mode};
-  if (op.result == Kind::kF32) return bits_of(modified(v, as_float(bits), mode.out32()));
-  if (op.result == Kind::kF64) return bits_of(modified(v, as_double(bits), mode.out16_64()));
+  if (op.result == Kind::kF32) return bits_of(modified(v, as_float(bits), mode.out32(), 0x1p-126L));
+  if (op.result == Kind::kF64)
+    return bits_of(modified(v, as_double(bits), mode.out16_64(), 0x1p-1022L));
   if (op.result == Kind::kF16) {
-    return (bits & ~0xffffull) | half_from(modified(v, half_value(bits & 0xffff), mode.out16_64()));
+    return (bits & ~0xffffull) |
+           half_from(modified(v, half_value(bits & 0xffff), mode.out16_64(), 0x1p-14L));
   }
   return bits;
 }
@@ -177,7 +188,8 @@ void check_variant(const VectorOp& op, const Variant& v, int rounds) {
     const WaveState before = start(op, v, round);
     WaveState after = before;
     const Outcome outcome = run_snippet(text, op.target, memory, after);
-    ASSERT_TRUE(outcome.ok()) << v.label << ": " << text.substr(0, text.find('\n')) << ": " << outcome.trouble().text;
+    ASSERT_TRUE(outcome.ok()) << v.label << ": " << text.substr(0, text.find('\n')) << ": "
+                              << outcome.trouble().text;
     for (int copy = 0; copy < kCopies; ++copy) {
       for (unsigned lane = 0; lane < kLanes; ++lane) {
         const Lane x = lane_of(op, v, before, copy, lane);
@@ -185,33 +197,39 @@ void check_variant(const VectorOp& op, const Variant& v, int rounds) {
         const bool active = (v.exec >> lane) & 1;
         const u64 got = get64(after.vgpr, kResultBase + 2 * copy, lane, width);
         const u64 want = active ? expected(op, v, x) : x.d;
-        const std::string problem = disagreement(got, want, op.result, active ? op.match : Match::kBits);
+        const std::string problem =
+            disagreement(got, want, op.result, active ? op.match : Match::kBits);
         if (problem.empty()) continue;
         if (++wrong == 1) {
-          first = fmt::format("lane {}{}{}: {}", lane, active ? "" : " (inactive)", describe(op, x), problem);
+          first = fmt::format("lane {}{}{}: {}", lane, active ? "" : " (inactive)", describe(op, x),
+                              problem);
         }
       }
     }
   }
-  EXPECT_EQ(wrong, 0) << v.label << " mode " << fmt::format("{:#x}: ", v.mode) << text.substr(0, text.find('\n'))
-                      << ": first " << first;
+  EXPECT_EQ(wrong, 0) << v.label << " mode " << fmt::format("{:#x}: ", v.mode)
+                      << text.substr(0, text.find('\n')) << ": first " << first;
 }
 
-const char* main_suffix(const VectorOp& op) { return op.forms & kE32 ? "_e32" : op.forms & kE64 ? "_e64" : ""; }
+const char* main_suffix(const VectorOp& op) {
+  return op.forms & kE32 ? "_e32" : op.forms & kE64 ? "_e64" : "";
+}
 const char* long_suffix(const VectorOp& op) { return op.forms & kE64 ? "_e64" : ""; }
 
 void check_operand_kinds(const VectorOp& op) {
   const bool long_form = (op.forms & (kE64 | kVop3)) != 0;
   for (int k = 0; k < static_cast<int>(op.sources.size()); ++k) {
     if (k > 0 && !long_form) break;  // VOP1 and VOP2: only src0 may be scalar
-    Variant v{.label = fmt::format("src{} in an SGPR", k), .suffix = k == 0 ? main_suffix(op) : long_suffix(op)};
+    Variant v{.label = fmt::format("src{} in an SGPR", k),
+              .suffix = k == 0 ? main_suffix(op) : long_suffix(op)};
     v.scalar = k;
     v.shift = 11;
     check_variant(op, v, 3);
     Variant c{.label = fmt::format("src{} an inline constant", k), .suffix = v.suffix};
     c.constant = k;
     const Kind kind = op.sources[k];
-    if (kind == Kind::kPkF32) continue;  // which half an inline constant fills is tested with the packed opcodes
+    if (kind == Kind::kPkF32)
+      continue;  // which half an inline constant fills is tested with the packed opcodes
     const bool wide = width_of(kind) == 2;
     c.constant_text = is_float(kind) ? "-4.0" : "-7";
     c.constant_bits = kind == Kind::kF64   ? 0xc010000000000000ull
@@ -233,7 +251,8 @@ void check_float_modifiers(const VectorOp& op) {
   for (int k = 0; k < static_cast<int>(op.sources.size()); ++k) {
     if (!is_float(op.sources[k])) continue;
     for (int which = 1; which < 4; ++which) {
-      Variant v{.label = fmt::format("src{} neg {} abs {}", k, which & 1, which >> 1), .suffix = long_suffix(op)};
+      Variant v{.label = fmt::format("src{} neg {} abs {}", k, which & 1, which >> 1),
+                .suffix = long_suffix(op)};
       v.neg[k] = which & 1;
       v.abs[k] = which & 2;
       check_variant(op, v, 1);
@@ -244,7 +263,10 @@ void check_float_modifiers(const VectorOp& op) {
     Variant v{.label = "clamp", .suffix = long_suffix(op), .clamp = true, .mode = mode};
     check_variant(op, v, 1);
     for (int omod = 1; omod < 4; ++omod) {
-      Variant o{.label = fmt::format("omod {}", omod), .suffix = long_suffix(op), .omod = omod, .mode = mode};
+      Variant o{.label = fmt::format("omod {}", omod),
+                .suffix = long_suffix(op),
+                .omod = omod,
+                .mode = mode};
       check_variant(op, o, 1);
     }
   }
@@ -262,9 +284,15 @@ void check(const VectorOp& op) {
   if (!implemented(op.name)) return;
   SCOPED_TRACE(op.name);
   check_variant(op, {.label = "plain", .suffix = main_suffix(op)}, 4);
-  check_variant(op, {.label = "half of EXEC", .suffix = main_suffix(op), .exec = 0x5a00ffffa5c31801ull, .shift = 5}, 1);
+  check_variant(op,
+                {.label = "half of EXEC",
+                 .suffix = main_suffix(op),
+                 .exec = 0x5a00ffffa5c31801ull,
+                 .shift = 5},
+                1);
   check_variant(op, {.label = "EXEC zero", .suffix = main_suffix(op), .exec = 0}, 1);
-  if ((op.forms & kE32) && (op.forms & kE64)) check_variant(op, {.label = "long", .suffix = "_e64", .shift = 3}, 1);
+  if ((op.forms & kE32) && (op.forms & kE64))
+    check_variant(op, {.label = "long", .suffix = "_e64", .shift = 3}, 1);
   if (has_float(op)) {
     for (u32 mode : {0xc0u, 0x30u, 0x00u, 0x90u, 0x60u, 0x2f0u}) {
       check_variant(op, {.label = "mode", .suffix = main_suffix(op), .mode = mode}, 2);
@@ -272,7 +300,8 @@ void check(const VectorOp& op) {
   }
   if (!(op.forms & (kVop3p | kReadsVcc))) check_operand_kinds(op);
   if (!(op.forms & kVop3p)) check_float_modifiers(op);
-  if (op.clamped) check_variant(op, {.label = "integer clamp", .suffix = long_suffix(op), .clamp = true}, 2);
+  if (op.clamped)
+    check_variant(op, {.label = "integer clamp", .suffix = long_suffix(op), .clamp = true}, 2);
 }
 
 bool implemented(const std::string& mnemonic) {

@@ -1,9 +1,10 @@
-// VOP3P: packed f16, i16, u16 and f32 instructions, dot products and mixed-precision fma, with op_sel, op_sel_hi, neg_lo,
-// neg_hi. Rules: CDNA3 ISA guide, "VOP3P instructions" and "Packed math".
+// VOP3P: packed f16, i16, u16 and f32 instructions, dot products and mixed-precision fma, with
+// op_sel, op_sel_hi, neg_lo, neg_hi. Rules: CDNA3 ISA guide, "VOP3P instructions" and "Packed
+// math".
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fmt/format.h>
 
 #include "harness/device/emulator/executor.hpp"
 #include "harness/device/emulator/opcode_tests/tables.hpp"
@@ -34,8 +35,12 @@ u32 in(const Lane& x, u32 h) { return flushed16(h, x.mode.in16_64()); }
 u32 result(const Lane& x, double r) {
   return static_cast<u32>(x.out_half(std::isnan(r) ? 0x7e00u : half_from(r)));
 }
-u32 add(const Lane& x, u32 a, u32 b, u32) { return result(x, half_value(in(x, a)) + half_value(in(x, b))); }
-u32 mul(const Lane& x, u32 a, u32 b, u32) { return result(x, half_value(in(x, a)) * half_value(in(x, b))); }
+u32 add(const Lane& x, u32 a, u32 b, u32) {
+  return result(x, half_value(in(x, a)) + half_value(in(x, b)));
+}
+u32 mul(const Lane& x, u32 a, u32 b, u32) {
+  return result(x, half_value(in(x, a)) * half_value(in(x, b)));
+}
 u32 fma16(const Lane& x, u32 a, u32 b, u32 c) {
   return static_cast<u32>(x.out_half(half_fma(in(x, a), in(x, b), in(x, c))));
 }
@@ -43,8 +48,8 @@ u32 extreme(const Lane& x, u32 a, u32 b, bool greater) {
   if (x.mode.ieee() && (is_signalling16(a) || is_signalling16(b))) return 0x7e00;
   a = in(x, a);
   b = in(x, b);
-  if (is_nan16(a)) return is_nan16(b) ? 0x7e00 : b;
-  if (is_nan16(b)) return a;
+  if (is_nan16(a)) return is_nan16(b) ? 0x7e00 : static_cast<u32>(x.out_half(b));
+  if (is_nan16(b)) return static_cast<u32>(x.out_half(a));
   const double va = half_value(a), vb = half_value(b);
   const bool a_less = va == vb ? (a & 0x8000) != 0 : va < vb;
   return static_cast<u32>(x.out_half(a_less != greater ? a : b));
@@ -74,7 +79,7 @@ u64 pk_add(const Lane& x) { return x.out(x.f(0) + x.f(1)); }
 u64 pk_mul(const Lane& x) { return x.out_from(double{x.f(0)} * x.f(1)); }
 u64 pk_fma(const Lane& x) {
   const double wide = std::fma(double{x.f(0)}, x.f(1), x.f(2));
-  if (!x.out32() && std::fabs(wide) < 0x1p-126) return std::signbit(wide) ? 0x80000000u : 0;
+  if (!x.out32() && is_tiny(wide)) return std::signbit(wide) ? 0x80000000u : 0;
   return bits_of(std::fma(x.f(0), x.f(1), x.f(2)));
 }
 
@@ -115,7 +120,11 @@ const std::vector<VectorOp>& vector_packed_ops() {
       {"v_pk_mul_f32", kVop3p, Q, {Q, Q}, each_float<pk_mul>, kF},
       {"v_pk_fma_f32", kVop3p, Q, {Q, Q, Q}, each_float<pk_fma>, kF},
       // Without op_sel both results take the low half of their operand: op_sel_hi plays no part.
-      {"v_pk_mov_b32", kVop3p, Kind::kU64, {Kind::kU64, Kind::kU64}, [](const Lane& x) { return u64(x.u(0) | x.s[1] << 32); }},
+      {"v_pk_mov_b32",
+       kVop3p,
+       Kind::kU64,
+       {Kind::kU64, Kind::kU64},
+       [](const Lane& x) { return u64(x.u(0) | x.s[1] << 32); }},
       {"v_dot4_i32_i8", kVop3p, U, {U, U, U}, dot<8, true>},
       {"v_dot4_u32_u8", kVop3p, U, {U, U, U}, dot<8, false>},
       {"v_dot8_i32_i4", kVop3p, U, {U, U, U}, dot<4, true>},
@@ -130,7 +139,8 @@ TEST(VectorPacked, FollowsTheIsaGuide) { check(vector_packed_ops()); }
 
 namespace {
 
-// Selection by op_sel (for the low result), op_sel_hi (for the high one) and negation by neg_lo, neg_hi.
+// Selection by op_sel (for the low result), op_sel_hi (for the high one) and negation by neg_lo,
+// neg_hi.
 struct Selection {
   unsigned low, high, neg_low, neg_high;  // bit k: operand k
 };
@@ -141,7 +151,8 @@ std::string bit_list(const char* name, unsigned bits, int count) {
   return text + "]";
 }
 
-// The operands as the instruction sees them after selection: each half taken from the half that the bits name.
+// The operands as the instruction sees them after selection: each half taken from the half that the
+// bits name.
 u64 selected(u64 value, int half_bits, int operand, const Selection& s, bool floats) {
   const u64 mask = (u64{1} << half_bits) - 1, sign = u64{1} << (half_bits - 1);
   u64 low = (s.low >> operand) & 1 ? value >> half_bits : value & mask;
@@ -159,7 +170,8 @@ void check_selection(const VectorOp& op, const Selection& s) {
   const bool wide = width_of(op.result) == 2;
   const bool floats = op.result == Kind::kPkHalf || op.result == Kind::kPkF32;
   std::string text = fmt::format("{} {}", op.name, wide ? "v[8:9]" : "v8");
-  for (int k = 0; k < count; ++k) text += wide ? fmt::format(", v[{}:{}]", 2 * k, 2 * k + 1) : fmt::format(", v{}", 2 * k);
+  for (int k = 0; k < count; ++k)
+    text += wide ? fmt::format(", v[{}:{}]", 2 * k, 2 * k + 1) : fmt::format(", v{}", 2 * k);
   text += bit_list("op_sel", s.low, count) + bit_list("op_sel_hi", s.high, count);
   if (floats) text += bit_list("neg_lo", s.neg_low, count) + bit_list("neg_hi", s.neg_high, count);
   WaveState state;
@@ -177,7 +189,8 @@ void check_selection(const VectorOp& op, const Selection& s) {
   for (unsigned lane = 0; lane < 64; ++lane) {
     Lane x;
     for (int k = 0; k < count; ++k) {
-      const u64 value = before.vgpr[2 * k * 64 + lane] | u64{before.vgpr[(2 * k + 1) * 64 + lane]} << 32;
+      const u64 value = before.vgpr[2 * k * 64 + lane] | u64{before.vgpr[(2 * k + 1) * 64 + lane]}
+                                                             << 32;
       x.s[k] = selected(value, wide ? 32 : 16, k, s, floats);
     }
     const u64 got = state.vgpr[8 * 64 + lane] | (wide ? u64{state.vgpr[9 * 64 + lane]} << 32 : 0);
@@ -194,20 +207,23 @@ TEST(VectorPacked, SelectsAndNegatesHalvesAsToldByOpSel) {
     SCOPED_TRACE(name);
     const unsigned all = (1u << op.sources.size()) - 1;
     for (unsigned low = 0; low <= all; ++low) {
-      for (unsigned high : {0u, low, all, all ^ low}) check_selection(op, {low, high, all ^ low, low & high});
+      for (unsigned high : {0u, low, all, all ^ low})
+        check_selection(op, {low, high, all ^ low, low & high});
     }
   }
 }
 
 TEST(VectorPacked, MovTakesTheHalvesThatOpSelNames) {
-  // v_pk_mov_b32: op_sel[0] picks the half of S0 for the low result, op_sel[1] the half of S1 for the high one.
+  // v_pk_mov_b32: op_sel[0] picks the half of S0 for the low result, op_sel[1] the half of S1 for
+  // the high one.
   for (unsigned bits = 0; bits < 4; ++bits) {
     WaveState state;
     for (unsigned r = 0; r < 4; ++r) {
       for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[r * 64 + lane] = 1000 * r + lane;
     }
     Memory memory;
-    const std::string text = fmt::format("v_pk_mov_b32 v[8:9], v[0:1], v[2:3] op_sel:[{},{}]", bits & 1, bits >> 1);
+    const std::string text =
+        fmt::format("v_pk_mov_b32 v[8:9], v[0:1], v[2:3] op_sel:[{},{}]", bits & 1, bits >> 1);
     const Outcome outcome = run_snippet(text, "gfx942", memory, state);
     ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
     for (unsigned lane = 0; lane < 64; ++lane) {
@@ -218,8 +234,8 @@ TEST(VectorPacked, MovTakesTheHalvesThatOpSelNames) {
 }
 
 TEST(VectorPacked, ScalarAndConstantOperandsOfPackedFloat) {
-  // An SGPR pair gives both halves; an inline constant is the low half, the high half of it is 0 for a 64-bit operand unless
-  // op_sel_hi is cleared, which makes both results use the low half.
+  // An SGPR pair gives both halves; an inline constant is the low half, the high half of it is 0
+  // for a 64-bit operand unless op_sel_hi is cleared, which makes both results use the low half.
   WaveState state;
   for (unsigned lane = 0; lane < 64; ++lane) {
     state.vgpr[lane] = static_cast<u32>(bits_of(float(lane)));
@@ -242,10 +258,12 @@ TEST(VectorPacked, ScalarAndConstantOperandsOfPackedFloat) {
 
 namespace {
 
-// v_fma_mix*: op_sel_hi[k] says that operand k is an f16 (else an f32), op_sel[k] that it is the high half.
+// v_fma_mix*: op_sel_hi[k] says that operand k is an f16 (else an f32), op_sel[k] that it is the
+// high half.
 void check_mix(const std::string& name, unsigned is_half, unsigned is_high) {
   if (!implemented(name)) return;
-  const std::string text = name + " v8, v0, v1, v2" + bit_list("op_sel", is_high, 3) + bit_list("op_sel_hi", is_half, 3);
+  const std::string text =
+      name + " v8, v0, v1, v2" + bit_list("op_sel", is_high, 3) + bit_list("op_sel_hi", is_half, 3);
   WaveState state;
   for (unsigned lane = 0; lane < 64; ++lane) {
     for (int k = 0; k < 3; ++k) {
@@ -273,8 +291,10 @@ void check_mix(const std::string& name, unsigned is_half, unsigned is_high) {
     }
     const bool high = name == "v_fma_mixhi_f16";
     const u32 half = std::isnan(r) ? 0x7e00u : half_from(r);
-    EXPECT_EQ(disagreement(high ? got >> 16 : got & 0xffff, half, Kind::kF16, kF), "") << text << ", lane " << lane;
-    EXPECT_EQ(high ? got & 0xffff : got >> 16, high ? old & 0xffff : old >> 16) << text << ", lane " << lane;
+    EXPECT_EQ(disagreement(high ? got >> 16 : got & 0xffff, half, Kind::kF16, kF), "")
+        << text << ", lane " << lane;
+    EXPECT_EQ(high ? got & 0xffff : got >> 16, high ? old & 0xffff : old >> 16)
+        << text << ", lane " << lane;
   }
 }
 
