@@ -6,7 +6,8 @@ target_include_directories(attest_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(attest_options INTERFACE -Wall -Wextra -ffp-contract=off -fno-math-errno
   -march=native -Wno-deprecated-declarations $<$<BOOL:${ATTEST_WERROR}>:-Werror>)
 if(ATTEST_SANITIZE)
-  target_compile_options(attest_options INTERFACE -fsanitize=${ATTEST_SANITIZE} -fno-omit-frame-pointer)
+  target_compile_options(attest_options INTERFACE -fsanitize=${ATTEST_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all)  # undefined behaviour fails a test, as a bad access does
   target_link_options(attest_options INTERFACE -fsanitize=${ATTEST_SANITIZE})
 endif()
 
