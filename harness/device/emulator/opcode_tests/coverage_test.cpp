@@ -13,8 +13,8 @@ namespace {
 
 std::set<std::string> tested() {
   std::set<std::string> all;
-  for (const auto* ops : {&vector_integer_ops(), &vector_float_ops(), &vector_conversion_ops(),
-                          &vector_packed_ops()}) {
+  for (const auto* ops : {&vector_integer_ops(), &vector_short_ops(), &vector_float_ops(),
+                          &vector_conversion_ops(), &vector_packed_ops()}) {
     for (const VectorOp& op : *ops) all.insert(op.name);
   }
   for (const auto& names :

@@ -8,6 +8,7 @@
 namespace attest::emulator::opcode_tests {
 
 const std::vector<VectorOp>& vector_integer_ops();
+const std::vector<VectorOp>& vector_short_ops();
 const std::vector<VectorOp>& vector_float_ops();
 const std::vector<VectorOp>& vector_conversion_ops();
 const std::vector<VectorOp>& vector_packed_ops();
@@ -18,7 +19,8 @@ std::vector<std::string> carry_mnemonics();
 std::vector<std::string> lane_mnemonics();
 std::vector<std::string> scalar_mnemonics();
 std::vector<std::string> control_mnemonics();
-std::vector<std::string> lds_mnemonics();
+std::vector<std::string> lds_mnemonics();  // atomics included
+std::vector<std::string> lds_atomic_mnemonics();
 std::vector<std::string> global_mnemonics();
 std::vector<std::string> buffer_mnemonics();
 std::vector<std::string> scalar_memory_mnemonics();

@@ -9,8 +9,8 @@
 namespace attest::emulator::opcode_tests {
 namespace {
 
-constexpr Kind U = Kind::kU32, F = Kind::kF32, D = Kind::kF64, H = Kind::kF16;
-constexpr Match kF = Match::kFloat;
+constexpr Kind kU = Kind::kU32, kF = Kind::kF32, kD = Kind::kF64, kH = Kind::kF16;
+constexpr Match kAnyNan = Match::kFloat;
 
 u64 to_u32(double x) {
   if (std::isnan(x) || x <= 0) return 0;
@@ -35,68 +35,65 @@ u64 byte_to_float(const Lane& x) {
   return bits_of(static_cast<float>((x.u(0) >> (8 * kByte)) & 0xff));
 }
 
+const std::vector<VectorOp> kOps = {
+    {"v_cvt_f32_u32",
+     kVop2,
+     kF,
+     {kU},
+     [](const Lane& x) { return bits_of(static_cast<float>(x.u(0))); }},
+    {"v_cvt_f32_i32",
+     kVop2,
+     kF,
+     {kU},
+     [](const Lane& x) { return bits_of(static_cast<float>(x.i(0))); }},
+    {"v_cvt_f32_ubyte0", kVop2, kF, {kU}, byte_to_float<0>},
+    {"v_cvt_f32_ubyte1", kVop2, kF, {kU}, byte_to_float<1>},
+    {"v_cvt_f32_ubyte2", kVop2, kF, {kU}, byte_to_float<2>},
+    {"v_cvt_f32_ubyte3", kVop2, kF, {kU}, byte_to_float<3>},
+    {"v_cvt_u32_f32", kVop2, kU, {kF}, [](const Lane& x) { return to_u32(x.f(0)); }},
+    {"v_cvt_i32_f32", kVop2, kU, {kF}, [](const Lane& x) { return to_i32(x.f(0)); }},
+    {"v_cvt_rpi_i32_f32",
+     kVop2,
+     kU,
+     {kF},
+     [](const Lane& x) { return to_i32(std::floor(x.f(0) + 0.5f)); }},
+    {"v_cvt_flr_i32_f32",
+     kVop2,
+     kU,
+     {kF},
+     [](const Lane& x) { return to_i32(std::floor(x.f(0))); }},
+    {"v_cvt_f32_f16", kVop2, kF, {kH}, float_from_half, kAnyNan},
+    {"v_cvt_f16_f32", kVop2, kH, {kF}, half_from_float, kAnyNan},
+    {"v_cvt_f32_f64", kE32 | kE64, kF, {kD}, float_from_double, kAnyNan},
+    {"v_cvt_f64_f32",
+     kE32 | kE64,
+     kD,
+     {kF},
+     [](const Lane& x) { return bits_of(double{x.f(0)}); },
+     kAnyNan},
+    {"v_cvt_f64_i32", kE32 | kE64, kD, {kU}, [](const Lane& x) { return bits_of(double(x.i(0))); }},
+    {"v_cvt_f64_u32", kE32 | kE64, kD, {kU}, [](const Lane& x) { return bits_of(double(x.u(0))); }},
+    {"v_cvt_i32_f64", kE32 | kE64, kU, {kD}, [](const Lane& x) { return to_i32(x.g(0)); }},
+    {"v_cvt_u32_f64", kE32 | kE64, kU, {kD}, [](const Lane& x) { return to_u32(x.g(0)); }},
+    {"v_cvt_pkrtz_f16_f32", kVop3, Kind::kPkHalf, {kF, kF}, packed_toward_zero, kAnyNan},
+    {"v_cvt_pk_u16_u32",
+     kVop3,
+     kU,
+     {kU, kU},
+     [](const Lane& x) { return u64(std::min(x.u(0), 65535u) | std::min(x.u(1), 65535u) << 16); }},
+    {"v_cvt_pk_i16_i32",
+     kVop3,
+     kU,
+     {kU, kU},
+     [](const Lane& x) {
+       const auto sat = [](i32 v) { return u32(std::clamp(v, -32768, 32767)) & 0xffff; };
+       return u64(sat(x.i(0)) | sat(x.i(1)) << 16);
+     }},
+};
+
 }  // namespace
 
-const std::vector<VectorOp>& vector_conversion_ops() {
-  static const std::vector<VectorOp> ops = {
-      {"v_cvt_f32_u32",
-       kVop2,
-       F,
-       {U},
-       [](const Lane& x) { return bits_of(static_cast<float>(x.u(0))); }},
-      {"v_cvt_f32_i32",
-       kVop2,
-       F,
-       {U},
-       [](const Lane& x) { return bits_of(static_cast<float>(x.i(0))); }},
-      {"v_cvt_f32_ubyte0", kVop2, F, {U}, byte_to_float<0>},
-      {"v_cvt_f32_ubyte1", kVop2, F, {U}, byte_to_float<1>},
-      {"v_cvt_f32_ubyte2", kVop2, F, {U}, byte_to_float<2>},
-      {"v_cvt_f32_ubyte3", kVop2, F, {U}, byte_to_float<3>},
-      {"v_cvt_u32_f32", kVop2, U, {F}, [](const Lane& x) { return to_u32(x.f(0)); }},
-      {"v_cvt_i32_f32", kVop2, U, {F}, [](const Lane& x) { return to_i32(x.f(0)); }},
-      {"v_cvt_rpi_i32_f32",
-       kVop2,
-       U,
-       {F},
-       [](const Lane& x) { return to_i32(std::floor(x.f(0) + 0.5f)); }},
-      {"v_cvt_flr_i32_f32",
-       kVop2,
-       U,
-       {F},
-       [](const Lane& x) { return to_i32(std::floor(x.f(0))); }},
-      {"v_cvt_f32_f16", kVop2, F, {H}, float_from_half, kF},
-      {"v_cvt_f16_f32", kVop2, H, {F}, half_from_float, kF},
-      {"v_cvt_f32_f64", kE32 | kE64, F, {D}, float_from_double, kF},
-      {"v_cvt_f64_f32",
-       kE32 | kE64,
-       D,
-       {F},
-       [](const Lane& x) { return bits_of(double{x.f(0)}); },
-       kF},
-      {"v_cvt_f64_i32", kE32 | kE64, D, {U}, [](const Lane& x) { return bits_of(double(x.i(0))); }},
-      {"v_cvt_f64_u32", kE32 | kE64, D, {U}, [](const Lane& x) { return bits_of(double(x.u(0))); }},
-      {"v_cvt_i32_f64", kE32 | kE64, U, {D}, [](const Lane& x) { return to_i32(x.g(0)); }},
-      {"v_cvt_u32_f64", kE32 | kE64, U, {D}, [](const Lane& x) { return to_u32(x.g(0)); }},
-      {"v_cvt_pkrtz_f16_f32", kVop3, Kind::kPkHalf, {F, F}, packed_toward_zero, kF},
-      {"v_cvt_pk_u16_u32",
-       kVop3,
-       U,
-       {U, U},
-       [](const Lane& x) {
-         return u64(std::min(x.u(0), 65535u) | std::min(x.u(1), 65535u) << 16);
-       }},
-      {"v_cvt_pk_i16_i32",
-       kVop3,
-       U,
-       {U, U},
-       [](const Lane& x) {
-         const auto sat = [](i32 v) { return u32(std::clamp(v, -32768, 32767)) & 0xffff; };
-         return u64(sat(x.i(0)) | sat(x.i(1)) << 16);
-       }},
-  };
-  return ops;
-}
+const std::vector<VectorOp>& vector_conversion_ops() { return kOps; }
 
 TEST(VectorConversion, FollowsTheIsaGuide) { check(vector_conversion_ops()); }
 

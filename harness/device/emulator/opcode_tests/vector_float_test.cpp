@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cfenv>
 
+#include "harness/device/emulator/executor.hpp"
 #include "harness/device/emulator/opcode_tests/tables.hpp"
 
 namespace attest::emulator::opcode_tests {
 namespace {
 
-constexpr Kind F = Kind::kF32, D = Kind::kF64, H = Kind::kF16, X = Kind::kExp;
-constexpr Match kF = Match::kFloat;
+constexpr Kind kF = Kind::kF32, kD = Kind::kF64, kH = Kind::kF16, kX = Kind::kExp;
+constexpr Match kAnyNan = Match::kFloat;
 
 // The guide's V_MIN/V_MAX: with IEEE on, a signalling NaN gives a quiet NaN; otherwise the number
 // wins over the NaN; -0 < +0.
@@ -124,150 +127,243 @@ float mad(float a, float b, float c) {  // two roundings, denormals flushed what
   return flushed(flushed(flushed(a) * flushed(b)) + flushed(c));
 }
 
+const std::vector<VectorOp> kOps = {
+    {"v_add_f32",
+     kVop2,
+     kF,
+     {kF, kF},
+     [](const Lane& x) { return x.out(x.f(0) + x.f(1)); },
+     kAnyNan},
+    {"v_sub_f32",
+     kVop2,
+     kF,
+     {kF, kF},
+     [](const Lane& x) { return x.out(x.f(0) - x.f(1)); },
+     kAnyNan},
+    {"v_subrev_f32",
+     kVop2,
+     kF,
+     {kF, kF},
+     [](const Lane& x) { return x.out(x.f(1) - x.f(0)); },
+     kAnyNan},
+    {"v_mul_f32",
+     kVop2,
+     kF,
+     {kF, kF},
+     [](const Lane& x) { return x.out_from(double{x.f(0)} * x.f(1)); },
+     kAnyNan},
+    {"v_mul_legacy_f32",
+     kVop3,
+     kF,
+     {kF, kF},
+     [](const Lane& x) { return x.out_from(mul_legacy(x.f(0), x.f(1))); },
+     kAnyNan},
+    {"v_min_f32", kVop2, kF, {kF, kF}, min32, kAnyNan},
+    {"v_max_f32", kVop2, kF, {kF, kF}, max32, kAnyNan},
+    {"v_min3_f32", kVop3, kF, {kF, kF, kF}, min3, kAnyNan},
+    {"v_max3_f32", kVop3, kF, {kF, kF, kF}, max3, kAnyNan},
+    {"v_med3_f32", kVop3, kF, {kF, kF, kF}, med3, kAnyNan},
+    {"v_fma_f32", kVop3, kF, {kF, kF, kF}, [](const Lane& x) { return fused(x, x.f(2)); }, kAnyNan},
+    {"v_fmac_f32", kVop2, kF, {kF, kF}, [](const Lane& x) { return fused(x, x.old_f()); }, kAnyNan},
+    {"v_floor_f32",
+     kVop2,
+     kF,
+     {kF},
+     [](const Lane& x) { return x.out(std::floor(x.f(0))); },
+     kAnyNan},
+    {"v_ceil_f32",
+     kVop2,
+     kF,
+     {kF},
+     [](const Lane& x) { return x.out(std::ceil(x.f(0))); },
+     kAnyNan},
+    {"v_trunc_f32",
+     kVop2,
+     kF,
+     {kF},
+     [](const Lane& x) { return x.out(std::trunc(x.f(0))); },
+     kAnyNan},
+    {"v_rndne_f32",
+     kVop2,
+     kF,
+     {kF},
+     [](const Lane& x) { return x.out(std::nearbyint(x.f(0))); },
+     kAnyNan},
+    {"v_fract_f32",
+     kVop2,
+     kF,
+     {kF},
+     [](const Lane& x) { return x.out(fraction(x.f(0))); },
+     kAnyNan},
+    {"v_frexp_exp_i32_f32", kVop2, Kind::kU32, {kF}, frexp_exponent},
+    {"v_frexp_mant_f32", kVop2, kF, {kF}, frexp_mantissa, kAnyNan},
+    {"v_ldexp_f32",
+     kVop3,
+     kF,
+     {kF, kX},
+     [](const Lane& x) {
+       return x.out_from(std::ldexp(double{x.f(0)}, std::clamp(x.i(1), -600, 600)));
+     },
+     kAnyNan},
+    {"v_mac_f32",
+     kVop2,
+     kF,
+     {kF, kF},
+     [](const Lane& x) { return bits_of(mad(x.f(0), x.f(1), as_float(x.d))); },
+     kAnyNan,
+     nullptr,
+     "gfx90a"},
+    {"v_mad_f32",
+     kVop3,
+     kF,
+     {kF, kF, kF},
+     [](const Lane& x) { return bits_of(mad(x.f(0), x.f(1), x.f(2))); },
+     kAnyNan,
+     nullptr,
+     "gfx90a"},
+
+    {"v_add_f64",
+     kVop3,
+     kD,
+     {kD, kD},
+     [](const Lane& x) { return x.out(x.g(0) + x.g(1)); },
+     kAnyNan},
+    {"v_mul_f64", kVop3, kD, {kD, kD}, [](const Lane& x) { return product64(x); }, kAnyNan},
+    {"v_min_f64", kVop3, kD, {kD, kD}, min64, kAnyNan},
+    {"v_max_f64", kVop3, kD, {kD, kD}, max64, kAnyNan},
+    {"v_fma_f64",
+     kVop3,
+     kD,
+     {kD, kD, kD},
+     [](const Lane& x) { return x.out(std::fma(x.g(0), x.g(1), x.g(2))); },
+     kAnyNan},
+    {"v_fmac_f64",
+     kE32 | kE64,
+     kD,
+     {kD, kD},
+     [](const Lane& x) { return x.out(std::fma(x.g(0), x.g(1), x.old_g())); },
+     kAnyNan},
+    {"v_floor_f64",
+     kE32 | kE64,
+     kD,
+     {kD},
+     [](const Lane& x) { return x.out(std::floor(x.g(0))); },
+     kAnyNan},
+    {"v_ceil_f64",
+     kE32 | kE64,
+     kD,
+     {kD},
+     [](const Lane& x) { return x.out(std::ceil(x.g(0))); },
+     kAnyNan},
+    {"v_trunc_f64",
+     kE32 | kE64,
+     kD,
+     {kD},
+     [](const Lane& x) { return x.out(std::trunc(x.g(0))); },
+     kAnyNan},
+    {"v_rndne_f64",
+     kE32 | kE64,
+     kD,
+     {kD},
+     [](const Lane& x) { return x.out(std::nearbyint(x.g(0))); },
+     kAnyNan},
+    {"v_ldexp_f64", kVop3, kD, {kD, kX}, ldexp64, kAnyNan},
+
+    {"v_add_f16",
+     kVop2,
+     kH,
+     {kH, kH},
+     [](const Lane& x) { return half_result(x, half_value(x.h(0)) + half_value(x.h(1))); },
+     kAnyNan},
+    {"v_sub_f16",
+     kVop2,
+     kH,
+     {kH, kH},
+     [](const Lane& x) { return half_result(x, half_value(x.h(0)) - half_value(x.h(1))); },
+     kAnyNan},
+    {"v_subrev_f16",
+     kVop2,
+     kH,
+     {kH, kH},
+     [](const Lane& x) { return half_result(x, half_value(x.h(1)) - half_value(x.h(0))); },
+     kAnyNan},
+    {"v_mul_f16",
+     kVop2,
+     kH,
+     {kH, kH},
+     [](const Lane& x) { return half_result(x, half_value(x.h(0)) * half_value(x.h(1))); },
+     kAnyNan},
+    {"v_min_f16", kVop2, kH, {kH, kH}, half_min, kAnyNan},
+    {"v_max_f16", kVop2, kH, {kH, kH}, half_max, kAnyNan},
+    // The gfx9 opcode (unlike v_fma_legacy_f16) keeps the other half of the destination.
+    {"v_fma_f16",
+     kVop3,
+     kH,
+     {kH, kH, kH},
+     [](const Lane& x) {
+       return (x.d & 0xffff0000u) | x.out_half(half_fma(x.h(0), x.h(1), x.h(2)));
+     },
+     kAnyNan},
+};
+
 }  // namespace
 
-const std::vector<VectorOp>& vector_float_ops() {
-  static const std::vector<VectorOp> ops = {
-      {"v_add_f32", kVop2, F, {F, F}, [](const Lane& x) { return x.out(x.f(0) + x.f(1)); }, kF},
-      {"v_sub_f32", kVop2, F, {F, F}, [](const Lane& x) { return x.out(x.f(0) - x.f(1)); }, kF},
-      {"v_subrev_f32", kVop2, F, {F, F}, [](const Lane& x) { return x.out(x.f(1) - x.f(0)); }, kF},
-      {"v_mul_f32",
-       kVop2,
-       F,
-       {F, F},
-       [](const Lane& x) { return x.out_from(double{x.f(0)} * x.f(1)); },
-       kF},
-      {"v_mul_legacy_f32",
-       kVop3,
-       F,
-       {F, F},
-       [](const Lane& x) { return x.out_from(mul_legacy(x.f(0), x.f(1))); },
-       kF},
-      {"v_min_f32", kVop2, F, {F, F}, min32, kF},
-      {"v_max_f32", kVop2, F, {F, F}, max32, kF},
-      {"v_min3_f32", kVop3, F, {F, F, F}, min3, kF},
-      {"v_max3_f32", kVop3, F, {F, F, F}, max3, kF},
-      {"v_med3_f32", kVop3, F, {F, F, F}, med3, kF},
-      {"v_fma_f32", kVop3, F, {F, F, F}, [](const Lane& x) { return fused(x, x.f(2)); }, kF},
-      {"v_fmac_f32", kVop2, F, {F, F}, [](const Lane& x) { return fused(x, x.old_f()); }, kF},
-      {"v_floor_f32", kVop2, F, {F}, [](const Lane& x) { return x.out(std::floor(x.f(0))); }, kF},
-      {"v_ceil_f32", kVop2, F, {F}, [](const Lane& x) { return x.out(std::ceil(x.f(0))); }, kF},
-      {"v_trunc_f32", kVop2, F, {F}, [](const Lane& x) { return x.out(std::trunc(x.f(0))); }, kF},
-      {"v_rndne_f32",
-       kVop2,
-       F,
-       {F},
-       [](const Lane& x) { return x.out(std::nearbyint(x.f(0))); },
-       kF},
-      {"v_fract_f32", kVop2, F, {F}, [](const Lane& x) { return x.out(fraction(x.f(0))); }, kF},
-      {"v_frexp_exp_i32_f32", kVop2, Kind::kU32, {F}, frexp_exponent},
-      {"v_frexp_mant_f32", kVop2, F, {F}, frexp_mantissa, kF},
-      {"v_ldexp_f32",
-       kVop3,
-       F,
-       {F, X},
-       [](const Lane& x) {
-         return x.out_from(std::ldexp(double{x.f(0)}, std::clamp(x.i(1), -600, 600)));
-       },
-       kF},
-      {"v_mac_f32",
-       kVop2,
-       F,
-       {F, F},
-       [](const Lane& x) { return bits_of(mad(x.f(0), x.f(1), as_float(x.d))); },
-       kF,
-       nullptr,
-       "gfx90a"},
-      {"v_mad_f32",
-       kVop3,
-       F,
-       {F, F, F},
-       [](const Lane& x) { return bits_of(mad(x.f(0), x.f(1), x.f(2))); },
-       kF,
-       nullptr,
-       "gfx90a"},
-
-      {"v_add_f64", kVop3, D, {D, D}, [](const Lane& x) { return x.out(x.g(0) + x.g(1)); }, kF},
-      {"v_mul_f64", kVop3, D, {D, D}, [](const Lane& x) { return product64(x); }, kF},
-      {"v_min_f64", kVop3, D, {D, D}, min64, kF},
-      {"v_max_f64", kVop3, D, {D, D}, max64, kF},
-      {"v_fma_f64",
-       kVop3,
-       D,
-       {D, D, D},
-       [](const Lane& x) { return x.out(std::fma(x.g(0), x.g(1), x.g(2))); },
-       kF},
-      {"v_fmac_f64",
-       kE32 | kE64,
-       D,
-       {D, D},
-       [](const Lane& x) { return x.out(std::fma(x.g(0), x.g(1), x.old_g())); },
-       kF},
-      {"v_floor_f64",
-       kE32 | kE64,
-       D,
-       {D},
-       [](const Lane& x) { return x.out(std::floor(x.g(0))); },
-       kF},
-      {"v_ceil_f64",
-       kE32 | kE64,
-       D,
-       {D},
-       [](const Lane& x) { return x.out(std::ceil(x.g(0))); },
-       kF},
-      {"v_trunc_f64",
-       kE32 | kE64,
-       D,
-       {D},
-       [](const Lane& x) { return x.out(std::trunc(x.g(0))); },
-       kF},
-      {"v_rndne_f64",
-       kE32 | kE64,
-       D,
-       {D},
-       [](const Lane& x) { return x.out(std::nearbyint(x.g(0))); },
-       kF},
-      {"v_ldexp_f64", kVop3, D, {D, X}, ldexp64, kF},
-
-      {"v_add_f16",
-       kVop2,
-       H,
-       {H, H},
-       [](const Lane& x) { return half_result(x, half_value(x.h(0)) + half_value(x.h(1))); },
-       kF},
-      {"v_sub_f16",
-       kVop2,
-       H,
-       {H, H},
-       [](const Lane& x) { return half_result(x, half_value(x.h(0)) - half_value(x.h(1))); },
-       kF},
-      {"v_subrev_f16",
-       kVop2,
-       H,
-       {H, H},
-       [](const Lane& x) { return half_result(x, half_value(x.h(1)) - half_value(x.h(0))); },
-       kF},
-      {"v_mul_f16",
-       kVop2,
-       H,
-       {H, H},
-       [](const Lane& x) { return half_result(x, half_value(x.h(0)) * half_value(x.h(1))); },
-       kF},
-      {"v_min_f16", kVop2, H, {H, H}, half_min, kF},
-      {"v_max_f16", kVop2, H, {H, H}, half_max, kF},
-      // The gfx9 opcode (unlike v_fma_legacy_f16) keeps the other half of the destination.
-      {"v_fma_f16",
-       kVop3,
-       H,
-       {H, H, H},
-       [](const Lane& x) {
-         return (x.d & 0xffff0000u) | x.out_half(half_fma(x.h(0), x.h(1), x.h(2)));
-       },
-       kF},
-  };
-  return ops;
-}
+const std::vector<VectorOp>& vector_float_ops() { return kOps; }
 
 TEST(VectorFloat, FollowsTheIsaGuide) { check(vector_float_ops()); }
+
+namespace {
+
+// FP_ROUND of MODE, f32 in bits 1:0 and f64 in 3:2: nearest even, up, down, toward zero.
+constexpr int kHostRounding[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+
+// The host's sum, product and fma of two volatile operands in that rounding.
+template <class T>
+std::array<T, 3> rounded(int rounding, T a, T b) {
+  const volatile T x = a, y = b;
+  std::fesetround(rounding);
+  const volatile T sum = x + y, product = x * y, fused = std::fma(T{x}, T{y}, T{x});
+  std::fesetround(FE_TONEAREST);
+  return {sum, product, fused};
+}
+
+}  // namespace
+
+TEST(VectorFloat, RoundsAsModeSays) {
+  for (u32 r = 0; r < 4; ++r) {
+    WaveState state;
+    state.mode = 0x3f0 | r | ((r + 1) % 4) << 2;
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      state.vgpr[lane] = static_cast<u32>(bits_of(1.0f / static_cast<float>(lane + 3)));
+      state.vgpr[64 + lane] = static_cast<u32>(bits_of(-0.7f * static_cast<float>(lane + 1)));
+      const u64 wide = bits_of(1.0 / (lane + 3)), other = bits_of(-0.7 * (lane + 1));
+      for (int k = 0; k < 2; ++k) {
+        state.vgpr[(2 + k) * 64 + lane] = static_cast<u32>(wide >> (32 * k));
+        state.vgpr[(4 + k) * 64 + lane] = static_cast<u32>(other >> (32 * k));
+      }
+    }
+    const WaveState before = state;
+    Memory memory;
+    const Outcome outcome = run_snippet(
+        "v_add_f32 v8, v0, v1\nv_mul_f32 v9, v0, v1\nv_fma_f32 v10, v0, v1, v0\n"
+        "v_add_f64 v[12:13], v[2:3], v[4:5]\nv_mul_f64 v[14:15], v[2:3], v[4:5]\n"
+        "v_fma_f64 v[16:17], v[2:3], v[4:5], v[2:3]",
+        "gfx942", memory, state);
+    ASSERT_TRUE(outcome.ok()) << outcome.trouble().text;
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      const auto at = [&](int reg) {
+        return before.vgpr[reg * 64 + lane] | u64{before.vgpr[(reg + 1) * 64 + lane]} << 32;
+      };
+      const auto narrow = rounded(kHostRounding[r], as_float(at(0)), as_float(at(1)));
+      const auto wide = rounded(kHostRounding[(r + 1) % 4], as_double(at(2)), as_double(at(4)));
+      for (int k = 0; k < 3; ++k) {
+        EXPECT_EQ(as_float(state.vgpr[(8 + k) * 64 + lane]), narrow[k]) << r << " " << k;
+        const int reg = 12 + 2 * k;
+        const u64 got = state.vgpr[reg * 64 + lane] | u64{state.vgpr[(reg + 1) * 64 + lane]} << 32;
+        EXPECT_EQ(as_double(got), wide[k]) << r << " " << k;
+      }
+    }
+  }
+}
 
 }  // namespace attest::emulator::opcode_tests

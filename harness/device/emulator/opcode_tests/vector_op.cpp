@@ -32,7 +32,9 @@ struct Variant {
   int omod = 0;  // 1: *2, 2: *4, 3: /2
   u32 mode = 0xf0;
   u64 exec = ~u64{0};
-  unsigned shift = 0;  // rotates the cross product against the lanes
+  unsigned shift = 0;      // rotates the cross product against the lanes
+  unsigned row_ror = 0;    // DPP: src0 comes from another lane of its row
+  bool high_word = false;  // SDWA: src0 is the upper half of its register
 };
 
 std::string register_text(char file, int first, int width) {
@@ -125,7 +127,9 @@ Lane lane_of(const VectorOp& op, const Variant& v, const WaveState& before, int 
   x.d = get64(before.vgpr, kResultBase + 2 * copy, lane, width_of(op.result));
   for (int k = 0; k < static_cast<int>(op.sources.size()); ++k) {
     const int width = width_of(op.sources[k]);
-    x.s[k] = get64(before.vgpr, kSourceBase[k] + 2 * copy, lane, width);
+    const unsigned from = k == 0 ? (lane & ~15u) + ((lane - v.row_ror) & 15) : lane;
+    x.s[k] = get64(before.vgpr, kSourceBase[k] + 2 * copy, from, width);
+    if (k == 0 && v.high_word) x.s[k] >>= 16;
     if (k == v.scalar) {
       x.s[k] = before.sgpr[kScalarBase];
       if (width == 2) x.s[k] |= static_cast<u64>(before.sgpr[kScalarBase + 1]) << 32;
@@ -278,6 +282,27 @@ bool has_float(const VectorOp& op) {
   return any;
 }
 
+// The two other encodings of VOP1 and VOP2; their controls are walked through in lane_test.cpp.
+void check_dpp_and_sdwa(const VectorOp& op) {
+  if (op.forms & kDpp) {
+    check_variant(op,
+                  {.label = "DPP",
+                   .suffix = "_dpp",
+                   .modifiers = " row_ror:5 row_mask:0xf bank_mask:0xf",
+                   .row_ror = 5},
+                  1);
+  }
+  if (!(op.forms & kSdwa) || has_float(op)) return;
+  const char* second = op.sources.size() > 1 ? " src1_sel:DWORD" : "";
+  check_variant(
+      op,
+      {.label = "SDWA",
+       .suffix = "_sdwa",
+       .modifiers = fmt::format(" dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:WORD_1{}", second),
+       .high_word = true},
+      1);
+}
+
 }  // namespace
 
 void check(const VectorOp& op) {
@@ -300,6 +325,7 @@ void check(const VectorOp& op) {
   }
   if (!(op.forms & (kVop3p | kReadsVcc))) check_operand_kinds(op);
   if (!(op.forms & kVop3p)) check_float_modifiers(op);
+  check_dpp_and_sdwa(op);
   if (op.clamped)
     check_variant(op, {.label = "integer clamp", .suffix = long_suffix(op), .clamp = true}, 2);
 }

@@ -12,23 +12,23 @@
 namespace attest::emulator::opcode_tests {
 namespace {
 
-constexpr Kind P = Kind::kPkHalf, I = Kind::kPk16, Q = Kind::kPkF32, U = Kind::kU32;
-constexpr Match kF = Match::kFloat;
+constexpr Kind kP = Kind::kPkHalf, kI = Kind::kPk16, kQ = Kind::kPkF32, kU = Kind::kU32;
+constexpr Match kAnyNan = Match::kFloat;
 
-template <u32 (*half)(const Lane&, u32, u32, u32)>
+template <u32 (*kHalf)(const Lane&, u32, u32, u32)>
 u64 each_half(const Lane& x) {
-  const u32 low = half(x, x.u(0) & 0xffff, x.u(1) & 0xffff, x.u(2) & 0xffff);
-  const u32 high = half(x, x.u(0) >> 16, x.u(1) >> 16, x.u(2) >> 16);
+  const u32 low = kHalf(x, x.u(0) & 0xffff, x.u(1) & 0xffff, x.u(2) & 0xffff);
+  const u32 high = kHalf(x, x.u(0) >> 16, x.u(1) >> 16, x.u(2) >> 16);
   return (low & 0xffff) | (high & 0xffff) << 16;
 }
-template <u64 (*part)(const Lane&)>
+template <u64 (*kPart)(const Lane&)>
 u64 each_float(const Lane& x) {
   Lane low = x, high = x;
   for (int k = 0; k < 3; ++k) {
     low.s[k] = x.s[k] & 0xffffffffu;
     high.s[k] = x.s[k] >> 32;
   }
-  return part(low) | part(high) << 32;
+  return kPart(low) | kPart(high) << 32;
 }
 
 u32 in(const Lane& x, u32 h) { return flushed16(h, x.mode.in16_64()); }
@@ -93,47 +93,46 @@ u64 dot(const Lane& x) {
   return static_cast<u32>(sum);
 }
 
+const std::vector<VectorOp> kOps = {
+    {"v_pk_add_f16", kVop3p, kP, {kP, kP}, each_half<add>, kAnyNan},
+    {"v_pk_mul_f16", kVop3p, kP, {kP, kP}, each_half<mul>, kAnyNan},
+    {"v_pk_fma_f16", kVop3p, kP, {kP, kP, kP}, each_half<fma16>, kAnyNan},
+    {"v_pk_min_f16", kVop3p, kP, {kP, kP}, each_half<min16>, kAnyNan},
+    {"v_pk_max_f16", kVop3p, kP, {kP, kP}, each_half<max16>, kAnyNan},
+    {"v_pk_add_u16", kVop3p, kI, {kI, kI}, each_half<add_int>, Match::kBits, each_half<add_u_sat>},
+    {"v_pk_add_i16", kVop3p, kI, {kI, kI}, each_half<add_int>, Match::kBits, each_half<add_i_sat>},
+    {"v_pk_sub_u16", kVop3p, kI, {kI, kI}, each_half<sub_int>, Match::kBits, each_half<sub_u_sat>},
+    {"v_pk_sub_i16", kVop3p, kI, {kI, kI}, each_half<sub_int>, Match::kBits, each_half<sub_i_sat>},
+    {"v_pk_mul_lo_u16", kVop3p, kI, {kI, kI}, each_half<mul_int>},
+    {"v_pk_mad_u16", kVop3p, kI, {kI, kI, kI}, each_half<mad_int>},
+    {"v_pk_mad_i16", kVop3p, kI, {kI, kI, kI}, each_half<mad_int>},
+    {"v_pk_lshlrev_b16", kVop3p, kI, {kI, kI}, each_half<shl>},
+    {"v_pk_lshrrev_b16", kVop3p, kI, {kI, kI}, each_half<shr>},
+    {"v_pk_ashrrev_i16", kVop3p, kI, {kI, kI}, each_half<sar>},
+    {"v_pk_min_u16", kVop3p, kI, {kI, kI}, each_half<umin>},
+    {"v_pk_max_u16", kVop3p, kI, {kI, kI}, each_half<umax>},
+    {"v_pk_min_i16", kVop3p, kI, {kI, kI}, each_half<imin>},
+    {"v_pk_max_i16", kVop3p, kI, {kI, kI}, each_half<imax>},
+    {"v_pk_add_f32", kVop3p, kQ, {kQ, kQ}, each_float<pk_add>, kAnyNan},
+    {"v_pk_mul_f32", kVop3p, kQ, {kQ, kQ}, each_float<pk_mul>, kAnyNan},
+    {"v_pk_fma_f32", kVop3p, kQ, {kQ, kQ, kQ}, each_float<pk_fma>, kAnyNan},
+    // Without op_sel both results take the low half of their operand: op_sel_hi plays no part.
+    {"v_pk_mov_b32",
+     kVop3p,
+     Kind::kU64,
+     {Kind::kU64, Kind::kU64},
+     [](const Lane& x) { return u64(x.u(0) | x.s[1] << 32); }},
+    {"v_dot4_i32_i8", kVop3p, kU, {kU, kU, kU}, dot<8, true>},
+    {"v_dot4_u32_u8", kVop3p, kU, {kU, kU, kU}, dot<8, false>},
+    {"v_dot8_i32_i4", kVop3p, kU, {kU, kU, kU}, dot<4, true>},
+    {"v_dot8_u32_u4", kVop3p, kU, {kU, kU, kU}, dot<4, false>},
+    {"v_dot2_i32_i16", kVop3p, kU, {kU, kU, kU}, dot<16, true>},
+    {"v_dot2_u32_u16", kVop3p, kU, {kU, kU, kU}, dot<16, false>},
+};
+
 }  // namespace
 
-const std::vector<VectorOp>& vector_packed_ops() {
-  static const std::vector<VectorOp> ops = {
-      {"v_pk_add_f16", kVop3p, P, {P, P}, each_half<add>, kF},
-      {"v_pk_mul_f16", kVop3p, P, {P, P}, each_half<mul>, kF},
-      {"v_pk_fma_f16", kVop3p, P, {P, P, P}, each_half<fma16>, kF},
-      {"v_pk_min_f16", kVop3p, P, {P, P}, each_half<min16>, kF},
-      {"v_pk_max_f16", kVop3p, P, {P, P}, each_half<max16>, kF},
-      {"v_pk_add_u16", kVop3p, I, {I, I}, each_half<add_int>, Match::kBits, each_half<add_u_sat>},
-      {"v_pk_add_i16", kVop3p, I, {I, I}, each_half<add_int>, Match::kBits, each_half<add_i_sat>},
-      {"v_pk_sub_u16", kVop3p, I, {I, I}, each_half<sub_int>, Match::kBits, each_half<sub_u_sat>},
-      {"v_pk_sub_i16", kVop3p, I, {I, I}, each_half<sub_int>, Match::kBits, each_half<sub_i_sat>},
-      {"v_pk_mul_lo_u16", kVop3p, I, {I, I}, each_half<mul_int>},
-      {"v_pk_mad_u16", kVop3p, I, {I, I, I}, each_half<mad_int>},
-      {"v_pk_mad_i16", kVop3p, I, {I, I, I}, each_half<mad_int>},
-      {"v_pk_lshlrev_b16", kVop3p, I, {I, I}, each_half<shl>},
-      {"v_pk_lshrrev_b16", kVop3p, I, {I, I}, each_half<shr>},
-      {"v_pk_ashrrev_i16", kVop3p, I, {I, I}, each_half<sar>},
-      {"v_pk_min_u16", kVop3p, I, {I, I}, each_half<umin>},
-      {"v_pk_max_u16", kVop3p, I, {I, I}, each_half<umax>},
-      {"v_pk_min_i16", kVop3p, I, {I, I}, each_half<imin>},
-      {"v_pk_max_i16", kVop3p, I, {I, I}, each_half<imax>},
-      {"v_pk_add_f32", kVop3p, Q, {Q, Q}, each_float<pk_add>, kF},
-      {"v_pk_mul_f32", kVop3p, Q, {Q, Q}, each_float<pk_mul>, kF},
-      {"v_pk_fma_f32", kVop3p, Q, {Q, Q, Q}, each_float<pk_fma>, kF},
-      // Without op_sel both results take the low half of their operand: op_sel_hi plays no part.
-      {"v_pk_mov_b32",
-       kVop3p,
-       Kind::kU64,
-       {Kind::kU64, Kind::kU64},
-       [](const Lane& x) { return u64(x.u(0) | x.s[1] << 32); }},
-      {"v_dot4_i32_i8", kVop3p, U, {U, U, U}, dot<8, true>},
-      {"v_dot4_u32_u8", kVop3p, U, {U, U, U}, dot<8, false>},
-      {"v_dot8_i32_i4", kVop3p, U, {U, U, U}, dot<4, true>},
-      {"v_dot8_u32_u4", kVop3p, U, {U, U, U}, dot<4, false>},
-      {"v_dot2_i32_i16", kVop3p, U, {U, U, U}, dot<16, true>},
-      {"v_dot2_u32_u16", kVop3p, U, {U, U, U}, dot<16, false>},
-  };
-  return ops;
-}
+const std::vector<VectorOp>& vector_packed_ops() { return kOps; }
 
 TEST(VectorPacked, FollowsTheIsaGuide) { check(vector_packed_ops()); }
 
@@ -286,12 +285,13 @@ void check_mix(const std::string& name, unsigned is_half, unsigned is_high) {
     const float r = std::fma(v[0], v[1], v[2]);
     const u64 old = before.vgpr[8 * 64 + lane], got = state.vgpr[8 * 64 + lane];
     if (name == "v_fma_mix_f32") {
-      EXPECT_EQ(disagreement(got, bits_of(r), Kind::kF32, kF), "") << text << ", lane " << lane;
+      EXPECT_EQ(disagreement(got, bits_of(r), Kind::kF32, kAnyNan), "")
+          << text << ", lane " << lane;
       continue;
     }
     const bool high = name == "v_fma_mixhi_f16";
     const u32 half = std::isnan(r) ? 0x7e00u : half_from(r);
-    EXPECT_EQ(disagreement(high ? got >> 16 : got & 0xffff, half, Kind::kF16, kF), "")
+    EXPECT_EQ(disagreement(high ? got >> 16 : got & 0xffff, half, Kind::kF16, kAnyNan), "")
         << text << ", lane " << lane;
     EXPECT_EQ(high ? got & 0xffff : got >> 16, high ? old & 0xffff : old >> 16)
         << text << ", lane " << lane;
