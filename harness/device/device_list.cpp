@@ -10,7 +10,8 @@ namespace {
 
 // What stands in the way of a GPU device: its runtime, or our own code for it.
 std::string gpu_missing(const char* library, const char* what) {
-  void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
+  // It stays loaded: a runtime's own allocations would be leaked each time it is closed.
+  void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) return fmt::format("{} was not found: install {}", library, what);
   dlclose(handle);
   return fmt::format("{} is here, but this version of attest has no device for it yet", library);

@@ -76,8 +76,8 @@ class Worker {
     group_.id = {linear % launch.config.grid.x,
                  linear / launch.config.grid.x % launch.config.grid.y,
                  linear / launch.config.grid.x / launch.config.grid.y};
-    std::memset(group_.lds.data(), 0xfe,
-                group_.lds.size());  // bf16 and fp32 NaN-free but absurd: -1.7e38
+    // As bf16 and as fp32 no NaN but absurd: -1.7e38.
+    std::fill(group_.lds.begin(), group_.lds.end(), std::byte{0xfe});
     for (int i = 0; i < launch.waves; ++i)
       init_wave(*waves_[i], shared_.program, launch, &group_, i);
     random_ = mix(shared_.options.schedule.seed ^ mix(linear));
