@@ -245,6 +245,11 @@ std::vector<Semantics> arithmetic() {
       {"v_xad_u32", map3<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }>},
       {"v_dot4_i32_i8", map3<dot4_i8>},
       {"v_dot4_u32_u8", map3<dot4_u8>},
+  };
+}
+
+std::vector<Semantics> wide_and_short_arithmetic() {
+  return {
       {"v_add_co_u32", carry<[](u32 a, u32 b, u32) { return u64{a} + b; }, false>},
       {"v_addc_co_u32", carry<[](u32 a, u32 b, u32 c) { return u64{a} + b + c; }, true>},
       {"v_sub_co_u32", carry<[](u32 a, u32 b, u32) { return u64{a} - b; }, false>},
@@ -322,7 +327,8 @@ std::vector<Semantics> bitwise() {
 
 std::vector<Semantics> vector_integer_semantics() {
   std::vector<Semantics> all = arithmetic();
-  for (const Semantics& entry : bitwise()) all.push_back(entry);
+  for (auto list : {wide_and_short_arithmetic(), bitwise()})
+    all.insert(all.end(), list.begin(), list.end());
   return all;
 }
 

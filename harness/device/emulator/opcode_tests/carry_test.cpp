@@ -76,7 +76,7 @@ void check_mad64(bool is_signed, u64 exec, u64 seed) {
   for (unsigned lane = 0; lane < 64; ++lane) {
     const u64 c = before.vgpr[128 + lane] | u64{before.vgpr[192 + lane]} << 32;
     const u32 a = before.vgpr[lane], b = before.vgpr[64 + lane];
-    const i128 sum = is_signed ? i128{i32(a)} * i32(b) + i64(c) : i128{a} * b + c;
+    const Int128 sum = is_signed ? Int128{i32(a)} * i32(b) + i64(c) : Int128{a} * b + c;
     const u64 got = state.vgpr[4 * 64 + lane] | u64{state.vgpr[5 * 64 + lane]} << 32;
     const bool active = (exec >> lane) & 1;
     EXPECT_EQ(got, active ? u64(sum) : 0) << text << ", lane " << lane;

@@ -30,8 +30,8 @@ std::set<std::string> tested() {
 // Neither gfx942 nor gfx90a code can hold these: padding that LLVM prints, and instructions of
 // later architectures.
 const std::set<std::string>& not_instructions() {
-  static const std::set<std::string> names = {"s_code_end", "s_inst_prefetch"};
-  return names;
+  static const std::set<std::string> kNames = {"s_code_end", "s_inst_prefetch"};
+  return kNames;
 }
 
 std::string joined(const std::set<std::string>& names) {

@@ -72,7 +72,7 @@ u64 fixup64(const Lane& x) {
 }
 
 const std::vector<VectorOp>& fixup_ops() {
-  static const std::vector<VectorOp> ops = {
+  static const std::vector<VectorOp> kOps = {
       {"v_div_fixup_f32",
        kVop3 | kReadsVcc,
        Kind::kF32,
@@ -86,7 +86,7 @@ const std::vector<VectorOp>& fixup_ops() {
        fixup64,
        Match::kFloat},
   };
-  return ops;
+  return kOps;
 }
 
 void load(WaveState& state, int reg, unsigned lane, float x) {

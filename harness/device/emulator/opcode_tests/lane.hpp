@@ -14,8 +14,8 @@ using u64 = std::uint64_t;
 using i16 = std::int16_t;
 using i32 = std::int32_t;
 using i64 = std::int64_t;
-using i128 = __int128;
-using u128 = unsigned __int128;
+using Int128 = __int128;
+using Uint128 = unsigned __int128;
 
 inline float as_float(u64 bits) { return std::bit_cast<float>(static_cast<u32>(bits)); }
 inline double as_double(u64 bits) { return std::bit_cast<double>(bits); }
@@ -63,24 +63,24 @@ inline double half_value(u32 h) {
   return sign *
          (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024.0 + mantissa, exponent - 25));
 }
-inline u32 half_from_units(i128 units, bool negative_zero) {
+inline u32 half_from_units(Int128 units, bool negative_zero) {
   if (units == 0) return negative_zero ? 0x8000u : 0u;
   const u32 sign = units < 0 ? 0x8000u : 0u;
-  u128 magnitude = units < 0 ? -static_cast<u128>(units) : static_cast<u128>(units);
+  Uint128 magnitude = units < 0 ? -static_cast<Uint128>(units) : static_cast<Uint128>(units);
   int top = 127;
   while (!((magnitude >> top) & 1)) --top;
   const int drop = top - 10 > 24 ? top - 10 : 24;  // 2^-24 is the unit of f16 denormals
-  const u128 half = u128{1} << (drop - 1), rest = magnitude & ((u128{1} << drop) - 1);
-  u128 kept = magnitude >> drop;
+  const Uint128 half = Uint128{1} << (drop - 1), rest = magnitude & ((Uint128{1} << drop) - 1);
+  Uint128 kept = magnitude >> drop;
   if (rest > half || (rest == half && (kept & 1))) ++kept;
   // `kept` is at most 2^11; a carry into 2^11 moves the exponent by itself.
-  const u128 code = kept < 1024 ? kept : (static_cast<u128>(drop - 24) << 10) + kept;
+  const Uint128 code = kept < 1024 ? kept : (static_cast<Uint128>(drop - 24) << 10) + kept;
   return sign | (code >= 0x7c00 ? 0x7c00u : static_cast<u32>(code));
 }
-inline i128 half_units(u32 h) {  // finite values only
+inline Int128 half_units(u32 h) {  // finite values only
   const int exponent = (h >> 10) & 31;
-  const i128 m = exponent == 0 ? (h & 0x3ff) : (h & 0x3ff) + 1024;
-  const i128 magnitude = m << (24 + (exponent == 0 ? 0 : exponent - 1));
+  const Int128 m = exponent == 0 ? (h & 0x3ff) : (h & 0x3ff) + 1024;
+  const Int128 magnitude = m << (24 + (exponent == 0 ? 0 : exponent - 1));
   return h & 0x8000 ? -magnitude : magnitude;
 }
 inline bool half_finite(u32 h) { return (h & 0x7c00) != 0x7c00; }
@@ -91,7 +91,7 @@ inline u32 half_fma(u32 a, u32 b, u32 c) {
     return std::isnan(r) ? 0x7e00u : r < 0 ? 0xfc00u : 0x7c00u;
   }
   const bool product_negative = ((a ^ b) & 0x8000) != 0;
-  const i128 product = (half_units(a) >> 24) * (half_units(b) >> 24);
+  const Int128 product = (half_units(a) >> 24) * (half_units(b) >> 24);
   const bool both_negative = product_negative && (c & 0x8000);
   return half_from_units(product + half_units(c), both_negative);
 }

@@ -331,8 +331,8 @@ void check(const VectorOp& op) {
 }
 
 bool implemented(const std::string& mnemonic) {
-  static const std::vector<std::string> names = implemented_mnemonics();
-  return std::find(names.begin(), names.end(), mnemonic) != names.end();
+  static const std::vector<std::string> kNames = implemented_mnemonics();
+  return std::find(kNames.begin(), kNames.end(), mnemonic) != kNames.end();
 }
 
 std::string disagreement(u64 actual, u64 expected, Kind kind, Match match) {
