@@ -24,7 +24,7 @@ int addresses(Wave& w, const u32* base, u32 offset, u32* out) {
   u64 bad = 0;
   for (int l = 0; l < kLanes; ++l) {
     out[l] = base[l] + offset;
-    bad |= u64{u64{base[l]} + offset + kBytes > size} << l;
+    bad |= u64{u64{out[l]} + kBytes > size} << l;  // base + offset wraps: LLVM folds negative bases
   }
   bad &= exec;
   return bad ? std::countr_zero(bad) : -1;
