@@ -127,8 +127,8 @@ TEST(Run, PassesASmallCaseOnTheEmulator) {
 TEST(Repro, ShowsStagesWorstElementsAndTerms) {
   const Answer answer = attest_says({"repro", "v1:k=mla_decode:h=5:s=200:splits=2"});
   EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
-  for (const char* part : {"kernel     mla_decode", "splits     2", "execute ", "reference ",
-                           "partial_lse", "verdict    passed"}) {
+  for (const char* part : {"kernel      mla_decode", "splits      2", "execute ", "reference ",
+                           "partial_lse", "verdict     passed"}) {
     EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
   }
 }
