@@ -121,9 +121,7 @@ u32 limited(i32 value, i32 low, i32 high) {
   return static_cast<u32>(value < low ? low : value > high ? high : value);
 }
 
-}  // namespace
-
-std::vector<Semantics> vector_packed_semantics() {
+std::vector<Semantics> packed_floats() {
   return {
       {"v_pk_fma_f32",
        packed_f32<3, [](float a, float b, float c) { return __builtin_fmaf(a, b, c); }>,
@@ -148,6 +146,11 @@ std::vector<Semantics> vector_packed_semantics() {
        by_ieee<packed16<2, true, [](u32 a, u32 b) { return extreme16(a, b, true, true); }>,
                packed16<2, true, [](u32 a, u32 b) { return extreme16(a, b, false, true); }>>,
        Type::kF16},
+  };
+}
+
+std::vector<Semantics> packed_integers_and_mixes() {
+  return {
       {"v_pk_add_u16",
        by_clamp<packed16<2, false, add16>,
                 packed16<2, false, [](u32 a, u32 b) { return limited(sg(a + b), 0, 65535); }>>},
@@ -183,6 +186,14 @@ std::vector<Semantics> vector_packed_semantics() {
       {"v_fma_mixlo_f16", mix<0>},
       {"v_fma_mixhi_f16", mix<1>},
   };
+}
+
+}  // namespace
+
+std::vector<Semantics> vector_packed_semantics() {
+  std::vector<Semantics> all = packed_floats();
+  for (const Semantics& entry : packed_integers_and_mixes()) all.push_back(entry);
+  return all;
 }
 
 }  // namespace attest::emulator
