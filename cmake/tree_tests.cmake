@@ -35,6 +35,8 @@ target_include_directories(attest_headers_host SYSTEM PRIVATE ${LLVM_INCLUDE_DIR
 # What tests' headers find these at does not matter to whether they compile.
 target_compile_definitions(attest_headers_host PRIVATE
   ATTEST_SOURCE_DIR="" ATTEST_CODE_OBJECT_DIR="" ATTEST_TEST_KERNELS_DIR="")
+target_compile_definitions(attest_headers_host PRIVATE ATTEST_SOURCE_DIR="" ATTEST_CODE_OBJECT_DIR=""
+  ATTEST_TEST_KERNELS_DIR="")  # headers of tests use them
 target_compile_options(attest_headers_host PRIVATE -O0)
 add_custom_target(attest_headers DEPENDS ${attest_device_stamps})
 add_dependencies(attest_headers attest_headers_host)
