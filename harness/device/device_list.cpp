@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <initializer_list>
 
 #include "harness/device/emulator/emulator_device.hpp"
 
@@ -9,21 +12,27 @@ namespace attest {
 namespace {
 
 // What stands in the way of a GPU device: its runtime, or our own code for it.
-std::string gpu_missing(const char* library, const char* what) {
-  // It stays loaded: a runtime's own allocations would be leaked each time it is closed.
-  void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-  if (!handle) return fmt::format("{} was not found: install {}", library, what);
-  dlclose(handle);
-  return fmt::format("{} is here, but this version of attest has no device for it yet", library);
+std::string gpu_missing(std::initializer_list<const char*> libraries, const char* what) {
+  for (const char* library : libraries) {
+    // It stays loaded: a runtime's own allocations would be leaked each time it is closed.
+    void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) continue;
+    dlclose(handle);
+    return fmt::format("{} is here, but this version of attest has no device for it yet", library);
+  }
+  return fmt::format("{} was not found: install {}", fmt::join(libraries, ", "), what);
 }
 
+// Without its development package a runtime has only the name with the version.
 DeviceInfo hip() {
-  return {"hip:0", "the same code object on an AMD GPU", false,
-          gpu_missing("libamdhip64.so", "ROCm's HIP runtime")};
+  return {
+      "hip:0", "the same code object on an AMD GPU", false,
+      gpu_missing({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
+                  "ROCm's HIP runtime")};
 }
 DeviceInfo cuda() {
   return {"cuda:0", "the same sources built for sm_90 on an NVIDIA GPU", false,
-          gpu_missing("libcuda.so.1", "NVIDIA's driver")};
+          gpu_missing({"libcuda.so.1"}, "NVIDIA's driver")};
 }
 
 }  // namespace

@@ -118,6 +118,14 @@ TEST_F(EmulatorDeviceTest, ALaunchReadsAndWritesItsBuffers) {
   EXPECT_EQ(device_->guard_damage(out), "");
 }
 
+TEST_F(EmulatorDeviceTest, PointersInTheCodeObjectAreRelocated) {
+  const Buffer out = buffer("out", Words(8, 0));
+  expect_launched("look_up", {{1}, {64}, 0}, KernelArguments().add(out.address));
+  const Outcome done = device_->synchronize();
+  EXPECT_TRUE(done.ok()) << done.trouble().text;
+  EXPECT_EQ(words(out), (Words{2, 3, 5, 7, 1, 4, 9, 16}));
+}
+
 TEST_F(EmulatorDeviceTest, ArgumentsThatDoNotFitTheKernelAreRefused) {
   const LaunchConfig config{{1}, {64}, 0};
   const std::uint64_t p = buffer("p", Words(64, 0)).address;

@@ -4,12 +4,36 @@
 #include <llvm/DebugInfo/DWARF/DWARFContext.h>
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/CrashRecoveryContext.h>
 
+#include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <vector>
 
 namespace attest::emulator {
 namespace {
+
+constexpr std::uint64_t kMaxSectionBytes = std::uint64_t{1} << 30;
+
+// LLVM 19 trusts sizes within the tables, so that a hostile file can crash it. False when it did:
+// the report goes on without lines.
+bool survives(llvm::function_ref<void()> read) {
+  static std::mutex one_at_a_time;  // the recovery is the whole process's
+  std::lock_guard lock(one_at_a_time);
+  llvm::CrashRecoveryContext::Enable();
+  llvm::CrashRecoveryContext recovery;
+  const bool survived = recovery.RunSafely(read);
+  llvm::CrashRecoveryContext::Disable();
+  return survived;
+}
+
+// What a crash has left behind is not to be destroyed, as its state is unknown.
+template <class T>
+void abandon(std::unique_ptr<T> broken) {
+  static std::vector<T*>& abandoned = *new std::vector<T*>;
+  abandoned.push_back(broken.release());
+}
 
 class DwarfLines final : public LineTable {
  public:
@@ -17,8 +41,22 @@ class DwarfLines final : public LineTable {
              std::unique_ptr<llvm::DWARFContext> context)
       : object_(std::move(object)), context_(std::move(context)) {}
 
+  ~DwarfLines() override {
+    if (!broken_) return;
+    abandon(std::move(context_));
+    abandon(std::move(object_));
+  }
+
   std::string line(std::uint64_t address) const override {
     std::lock_guard lock(mutex_);
+    if (broken_) return {};
+    std::string text;
+    broken_ = !survives([&] { text = read(address); });
+    return text;
+  }
+
+ private:
+  std::string read(std::uint64_t address) const {
     llvm::DILineInfoSpecifier wanted;
     wanted.FLIKind = llvm::DILineInfoSpecifier::FileLineInfoKind::RawValue;
     const auto frames = context_->getInliningInfoForAddress(
@@ -35,15 +73,31 @@ class DwarfLines final : public LineTable {
     return text;
   }
 
- private:
   mutable std::mutex mutex_;
   std::unique_ptr<llvm::object::ObjectFile> object_;
   std::unique_ptr<llvm::DWARFContext> context_;
+  mutable bool broken_ = false;
 };
 
-}  // namespace
+// There is a line table, and no section claims to be of a size that no memory has.
+bool has_lines(const llvm::object::ObjectFile& object) {
+  bool found = false;
+  for (const auto& section : object.sections()) {
+    auto name = section.getName();
+    auto contents = section.getContents();
+    if (name) found |= *name == ".debug_line";
+    llvm::object::ELF64LE::Chdr header{};
+    if (section.isCompressed() && contents && contents->size() >= sizeof header) {
+      std::memcpy(&header, contents->data(), sizeof header);
+    }
+    if (!name) llvm::consumeError(name.takeError());
+    if (!contents) llvm::consumeError(contents.takeError());
+    if (header.ch_size > kMaxSectionBytes) return false;
+  }
+  return found;
+}
 
-std::unique_ptr<LineTable> LineTable::make(std::span<const std::byte> file) {
+std::unique_ptr<LineTable> open(std::span<const std::byte> file) {
   const llvm::StringRef bytes(reinterpret_cast<const char*>(file.data()), file.size());
   auto object =
       llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "code object"));
@@ -51,19 +105,18 @@ std::unique_ptr<LineTable> LineTable::make(std::span<const std::byte> file) {
     llvm::consumeError(object.takeError());
     return nullptr;
   }
-  bool has_lines = false;
-  for (const auto& section : (*object)->sections()) {
-    auto name = section.getName();
-    if (name)
-      has_lines |= *name == ".debug_line";
-    else
-      llvm::consumeError(name.takeError());
-  }
-  if (!has_lines) return nullptr;
+  if (!has_lines(**object)) return nullptr;
   const auto quiet = [](llvm::Error error) { llvm::consumeError(std::move(error)); };
   auto context = llvm::DWARFContext::create(
       **object, llvm::DWARFContext::ProcessDebugRelocations::Ignore, nullptr, "", quiet, quiet);
   return std::make_unique<DwarfLines>(std::move(*object), std::move(context));
+}
+
+}  // namespace
+
+std::unique_ptr<LineTable> LineTable::make(std::span<const std::byte> file) {
+  std::unique_ptr<LineTable> table;
+  return survives([&] { table = open(file); }) ? std::move(table) : nullptr;
 }
 
 }  // namespace attest::emulator

@@ -137,3 +137,11 @@ KERNEL add_one(u32* data) { data[group_x() * 64 + thread_x()] += 1; }
 KERNEL multiply(const u32* in, u32* out, u32 factor) {
   out[thread_x()] = in[thread_x()] * factor;
 }
+
+__attribute__((device)) u32 primes[4] = {2, 3, 5, 7};
+__attribute__((device)) u32 squares[4] = {1, 4, 9, 16};
+// Pointers in the image: right only after relocation.
+__attribute__((device)) u32* tables[2] = {primes, squares};
+KERNEL look_up(u32* out) {
+  if (thread_x() < 8) out[thread_x()] = tables[thread_x() / 4][thread_x() % 4];
+}
