@@ -138,6 +138,16 @@ test_OutOfMemoryCostsOnlyTheCaseThatNeedsIt() {
   expect 4 "passed 1, infra 1" attest run v1:k=mla_decode:s=1000000 "$kSmallCase" --threads 1 \
     --code-objects "$code_objects"
 }
+# Little more address space than the program itself takes: stacks of threads are what fails first.
+test_OutOfMemoryNeverCrashes() {
+  local kib code
+  for kib in 220000 240000 280000 340000; do
+    code=0
+    (ulimit -v "$kib" && attest run --suite smoke --threads 64 --code-objects "$code_objects" >stdout 2>stderr \
+      </dev/null) || code=$?
+    [[ $code == 0 || $code == 4 ]] || fail "exit code $code with $kib KiB"
+  done
+}
 test_AFolderThatCannotBeWrittenIsInfrastructure() {
   expect 4 "/proc/nope" attest nightly --tier smoke --out /proc/nope
 }

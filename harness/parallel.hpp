@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <thread>
-#include <vector>
+
+#include "harness/core/helpers.hpp"
 
 namespace attest {
 
@@ -18,9 +18,9 @@ void parallel_for(std::int64_t count, int threads, const Work& work) {
       for (std::int64_t i = begin; i < std::min(begin + kBlock, count); ++i) work(i);
     }
   };
-  std::vector<std::jthread> helpers;
   const std::int64_t blocks = (count + kBlock - 1) / kBlock;
-  for (int t = 1; t < std::min<std::int64_t>(threads, blocks); ++t) helpers.emplace_back(drain);
+  const auto helpers = start_helpers(static_cast<int>(std::min<std::int64_t>(threads, blocks)) - 1,
+                                     [&](int) { drain(); });
   drain();
 }
 

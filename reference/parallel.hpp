@@ -5,8 +5,8 @@
 #include <atomic>
 #include <cstddef>
 #include <new>
-#include <thread>
-#include <vector>
+
+#include "harness/core/helpers.hpp"
 
 namespace attest {
 
@@ -21,10 +21,10 @@ template <class Work>
       out_of_memory = true;
     }
   };
-  std::vector<std::jthread> others;
-  for (int worker = 1; worker < threads; ++worker) others.emplace_back(run, worker);
-  run(0);
-  others.clear();  // joins
+  {
+    const auto helpers = start_helpers(threads - 1, run);
+    run(0);
+  }
   return !out_of_memory;
 }
 

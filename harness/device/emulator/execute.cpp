@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <optional>
 #include <thread>
 
+#include "harness/core/helpers.hpp"
 #include "harness/device/emulator/launch_state.hpp"
 #include "harness/device/emulator/wave.hpp"
 
@@ -210,10 +212,17 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
   const int wanted =
       options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
   const int threads = static_cast<int>(std::clamp<u64>(static_cast<u64>(wanted), 1, groups));
-  std::vector<std::thread> pool;
-  for (int i = 1; i < threads; ++i) pool.emplace_back([&] { Worker(shared).run(); });
-  Worker(shared).run();
-  for (auto& thread : pool) thread.join();
+  const auto work = [&shared](int) {
+    try {
+      Worker(shared).run();
+    } catch (const std::bad_alloc&) {
+      shared.report(0, Trouble{TroubleKind::kInfra, "no memory on the host for another workgroup"});
+    }
+  };
+  {
+    const auto helpers = start_helpers(threads - 1, work);
+    work(0);
+  }
   memory.abandon(launch->kernarg);
   memory.abandon(launch->packet);
   if (shared.trouble) return *shared.trouble;
