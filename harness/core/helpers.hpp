@@ -1,5 +1,6 @@
-// Helper threads that the caller's work does not depend on: `count` of them, or as many as the machine gives. With none,
-// the caller does all the work itself. They are joined when the list goes.
+// Helper threads that the caller's work does not depend on: `count` of them, or as many as the
+// machine gives. With none, the caller does all the work itself. They are joined when the list
+// goes.
 #pragma once
 #include <algorithm>
 #include <system_error>
