@@ -23,13 +23,13 @@ struct Merged {
 // One query token over s_kv tokens in 4 splits, page size 1.
 class MergeTest : public testing::TestWithParam<bool> {  // fp32 partials?
  protected:
-  std::vector<float> partial_o = std::vector<float>(kSplits * kHeads * kDV);  // [split, h, 512]
-  std::vector<float> partial_lse = std::vector<float>(kSplits * kHeads);      // [split, h]
+  std::vector<float> partial_o_ = std::vector<float>(kSplits * kHeads * kDV);  // [split, h, 512]
+  std::vector<float> partial_lse_ = std::vector<float>(kSplits * kHeads);      // [split, h]
 
   void SetUp() override {
     for (int i = 0; i < kSplits * kHeads * kDV; ++i)
-      partial_o[i] = static_cast<float>(i % 97) / 32 - 1;
-    for (int i = 0; i < kSplits * kHeads; ++i) partial_lse[i] = static_cast<float>(i % 5) / 2;
+      partial_o_[i] = static_cast<float>(i % 97) / 32 - 1;
+    for (int i = 0; i < kSplits * kHeads; ++i) partial_lse_[i] = static_cast<float>(i % 5) / 2;
   }
 
   Buffer put(const std::string& label, const void* from, std::size_t bytes) {
@@ -41,9 +41,9 @@ class MergeTest : public testing::TestWithParam<bool> {  // fp32 partials?
   }
 
   Buffer put_partial_o() {
-    if (GetParam()) return put("partial_o", partial_o.data(), partial_o.size() * 4);
+    if (GetParam()) return put("partial_o", partial_o_.data(), partial_o_.size() * 4);
     std::vector<std::uint16_t> narrow;
-    for (const float x : partial_o) narrow.push_back(std::isnan(x) ? 0x7fc0 : encode_bf16(x));
+    for (const float x : partial_o_) narrow.push_back(std::isnan(x) ? 0x7fc0 : encode_bf16(x));
     return put("partial_o", narrow.data(), narrow.size() * 2);
   }
 
@@ -59,7 +59,7 @@ class MergeTest : public testing::TestWithParam<bool> {  // fp32 partials?
                   .page_shift = 0,
                   .num_splits = kSplits},
         .partial_o = put_partial_o().address,
-        .partial_lse = put("partial_lse", partial_lse.data(), partial_lse.size() * 4).address,
+        .partial_lse = put("partial_lse", partial_lse_.data(), partial_lse_.size() * 4).address,
         .o = o.address,
         .lse = lse.address,
         .o_stride_token = kHeads * kDV,
@@ -87,15 +87,15 @@ class MergeTest : public testing::TestWithParam<bool> {  // fp32 partials?
   void expect_merge_of(const Merged& merged, const std::vector<int>& live) {
     for (int h = 0; h < kHeads; ++h) {
       double sum = 0;
-      for (const int s : live) sum += std::exp(double{partial_lse[s * kHeads + h]});
+      for (const int s : live) sum += std::exp(double{partial_lse_[s * kHeads + h]});
       EXPECT_NEAR(merged.lse[h], std::log(sum), 1e-5) << "head " << h;
       for (int d = 0; d < kDV; ++d) {
         double o = 0;
         for (const int s : live) {
           const double stored =
-              GetParam() ? partial_o[(s * kHeads + h) * kDV + d]
-                         : decode_bf16(encode_bf16(partial_o[(s * kHeads + h) * kDV + d]));
-          o += std::exp(double{partial_lse[s * kHeads + h]}) / sum * stored;
+              GetParam() ? partial_o_[(s * kHeads + h) * kDV + d]
+                         : decode_bf16(encode_bf16(partial_o_[(s * kHeads + h) * kDV + d]));
+          o += std::exp(double{partial_lse_[s * kHeads + h]}) / sum * stored;
         }
         ASSERT_NEAR(decode_bf16(merged.o[h * kDV + d]), o, std::abs(o) / 256 + 1e-6)
             << "head " << h << ", column " << d;
@@ -104,8 +104,8 @@ class MergeTest : public testing::TestWithParam<bool> {  // fp32 partials?
   }
 
   void fill_split(int split, float o, float lse) {
-    std::fill_n(partial_o.begin() + split * kHeads * kDV, kHeads * kDV, o);
-    std::fill_n(partial_lse.begin() + split * kHeads, kHeads, lse);
+    std::fill_n(partial_o_.begin() + split * kHeads * kDV, kHeads * kDV, o);
+    std::fill_n(partial_lse_.begin() + split * kHeads, kHeads, lse);
   }
 
  private:

@@ -22,6 +22,7 @@ struct Variant {
   const char* name;
   Arithmetic arithmetic;
 };
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
 void PrintTo(const Variant& variant, std::ostream* os) { *os << variant.name; }
 constexpr MatrixUnit kGroups = MatrixUnit::kCdna3Bf16;
 const Variant kVariants[] = {
