@@ -39,6 +39,7 @@ struct Shared {
   // Position in order of the first workgroup that failed. Those before it run on, so that the same
   // one is reported whatever the threads' speed.
   std::atomic<u64> trouble_at{~u64{0}};
+  std::atomic<bool> out_of_memory{false};  // on some thread, which gave up
 
   void report(u64 position, Trouble t) {
     std::lock_guard lock(mutex);
@@ -216,7 +217,7 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
     try {
       Worker(shared).run();
     } catch (const std::bad_alloc&) {
-      shared.report(0, Trouble{TroubleKind::kInfra, "no memory on the host for another workgroup"});
+      shared.out_of_memory = true;  // not a Trouble: its text would need memory
     }
   };
   {
@@ -225,6 +226,9 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
   }
   memory.abandon(launch->kernarg);
   memory.abandon(launch->packet);
+  if (shared.out_of_memory) {
+    return Trouble{TroubleKind::kInfra, "no memory on the host for another workgroup"};
+  }
   if (shared.trouble) return *shared.trouble;
   return RunStatistics{shared.instructions, groups};
 }
