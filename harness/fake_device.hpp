@@ -48,7 +48,7 @@ class FakeDevice : public Device {
     const std::uint16_t fill = storage_.at(buffer.address).second;
     for (std::size_t i = 0; i < kGuard; ++i) {
       const std::uint8_t expected = i % 2 == 0 ? fill & 0xff : fill >> 8;
-      if (begin[i - kGuard] != expected) return "before it";
+      if (*(begin - kGuard + i) != expected) return "before it";
       if (begin[buffer.bytes + i] != expected) return "after it, byte " + std::to_string(i);
     }
     return {};

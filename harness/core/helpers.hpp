@@ -9,13 +9,14 @@
 
 namespace attest {
 
-// Calls work(1), work(2) ... on a thread each. `work` must not throw.
+// Calls work(1), work(2) ... on a thread each, which has its own copy of `work`: a temporary at the
+// call would be gone before the threads are. `work` must not throw.
 template <class Work>
 std::vector<std::jthread> start_helpers(int count, const Work& work) {
   std::vector<std::jthread> helpers;
   helpers.reserve(std::max(count, 0));
   try {
-    for (int i = 1; i <= count; ++i) helpers.emplace_back([&work, i] { work(i); });
+    for (int i = 1; i <= count; ++i) helpers.emplace_back([work, i] { work(i); });
   } catch (const std::system_error&) {
     // No memory or no right for another stack: those that started are enough.
   }

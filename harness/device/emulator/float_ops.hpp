@@ -111,8 +111,8 @@ inline u32 float_to_half_rtz(float value) {
 inline float flush32(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
 
 inline float exp2_f32(float x) {
-  const double v = x, n = std::nearbyint(v < -200 ? -200.0 : v > 200 ? 200.0 : v);
-  const double t = (v < -200 ? -200.0 : v > 200 ? 200.0 : v) - n;
+  // Clamped so that a NaN is -200 too: n goes through an integer.
+  const double v = x > -200 ? (x < 200 ? x : 200.0) : -200.0, n = std::nearbyint(v), t = v - n;
   // Taylor of 2^t, |t| <= 1/2: the next term is below 3e-14 relative.
   double p = 1.0178086009239699e-07;
   p = p * t + 1.3215486790144309e-06;
