@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "harness/core/check.hpp"
+#include "harness/core/parallel.hpp"
 #include "harness/core/random.hpp"
-#include "harness/parallel.hpp"
 #include "harness/poison.hpp"
 
 namespace attest {
@@ -72,17 +72,21 @@ void fill_tables(const Problem& p, const std::vector<std::int32_t>& ids, Inputs&
   std::sort(inputs.used_pages.begin(), inputs.used_pages.end());
 }
 
-void fill_q(const Problem& p, const Sampler& sampler, int threads, Inputs& inputs) {
+constexpr std::size_t kRowsAtOnce = 256;  // that a thread takes: a row alone is too little work
+
+[[nodiscard]] bool fill_q(const Problem& p, const Sampler& sampler, int threads, Inputs& inputs) {
   std::vector<std::pair<int, int>> tokens;  // (sequence, query token)
   for (int seq = 0; seq < p.b(); ++seq) {
     for (int i = 0; i < p.s_q[seq]; ++i) tokens.emplace_back(seq, i);
   }
-  parallel_for(p.rows(), threads, [&](std::int64_t row) {
+  const auto fill_row = [&](int, std::size_t i) {
+    const auto row = static_cast<std::int64_t>(i);
     const std::int64_t token = row / p.h_q, head = row % p.h_q;
     std::uint16_t* const at =
         inputs.q.data<std::uint16_t>() + token * p.q_stride_t() + head * p.q_stride_h();
     sampler.fill_q(tokens[token].first, tokens[token].second, static_cast<int>(head), {at, kDQk});
-  });
+  };
+  return parallel_for(threads, static_cast<std::size_t>(p.rows()), fill_row, kRowsAtOnce);
 }
 
 // Tokens past a sequence's end, in its last page, stay poisoned.
@@ -126,11 +130,14 @@ Result<Inputs> generate(const Case& c, const Walk& walk, int threads) {
   inputs.kv = std::move(*kv);
 
   const auto sampler = distribution->prepare(p, walk, c.seed);
-  fill_q(p, *sampler, threads, inputs);
   std::uint16_t* const pool = inputs.kv.data<std::uint16_t>();
-  parallel_for(static_cast<std::int64_t>(contents.size()), threads, [&](std::int64_t i) {
+  const auto fill = [&](int, std::size_t i) {
     fill_page(p, *sampler, contents[i], pool + ids[i] * page_elements);
-  });
+  };
+  if (!fill_q(p, *sampler, threads, inputs) ||
+      !parallel_for(threads, contents.size(), fill, kRowsAtOnce)) {
+    return Trouble{TroubleKind::kInfra, "no memory to generate the inputs"};
+  }
   return inputs;
 }
 

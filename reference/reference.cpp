@@ -6,8 +6,8 @@
 #include <limits>
 #include <memory>
 
+#include "harness/core/parallel.hpp"
 #include "reference/job.hpp"
-#include "reference/parallel.hpp"
 
 namespace attest {
 namespace {
