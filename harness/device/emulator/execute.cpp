@@ -11,19 +11,15 @@
 #include <thread>
 
 #include "harness/core/helpers.hpp"
+#include "harness/core/random.hpp"
 #include "harness/device/emulator/launch_state.hpp"
 #include "harness/device/emulator/wave.hpp"
 
 namespace attest::emulator {
 namespace {
 
-// splitmix64: a schedule's choices are a function of its seed and the workgroup alone.
-u64 mix(u64 x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-  x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return x ^ x >> 31;
-}
+// A schedule's choices are a function of its seed and the workgroup alone.
+u64 mix(u64 x) { return mix64(x + kGolden); }
 
 // What all host threads of a launch share.
 struct Shared {

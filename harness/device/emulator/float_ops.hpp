@@ -70,6 +70,10 @@ inline float half_to_float(u32 bits) {
   return static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(bits)));
 }
 inline u32 float_to_half(float value) { return std::bit_cast<u16>(static_cast<_Float16>(value)); }
+inline u32 add_f32(u32 a, u32 b) { return as_bits(as_float(a) + as_float(b)); }
+inline u32 add_f16(u32 a, u32 b) {
+  return float_to_half(half_to_float(a & 0xffff) + half_to_float(b & 0xffff));
+}
 // min and max of f16, as min32 and max32.
 inline u32 extreme16(u32 a, u32 b, bool ieee, bool greater) {
   if (ieee && is_snan16(a)) return a | 0x0200;

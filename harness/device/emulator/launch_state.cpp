@@ -115,10 +115,10 @@ Result<LaunchState> make_launch_state(const Program& program, const LaunchConfig
   launch.waves =
       static_cast<int>((config.block.x * config.block.y * config.block.z + kLanes - 1) / kLanes);
   launch.lds_bytes = kernel.lds_bytes + config.dynamic_lds_bytes;
-  if (launch.lds_bytes > 65536)
+  if (launch.lds_bytes > kMaxLdsBytes)
     return Trouble{TroubleKind::kUsage,
-                   fmt::format("kernel {} asks for {} bytes of LDS; a workgroup has 65536",
-                               kernel.name, launch.lds_bytes)};
+                   fmt::format("kernel {} asks for {} bytes of LDS; a workgroup has {}",
+                               kernel.name, launch.lds_bytes, kMaxLdsBytes)};
   if (kernel.scratch_bytes > 0 && kernel.properties & kPrivateBuffer) {
     return Trouble{TroubleKind::kUsage, fmt::format("kernel {} reaches scratch through a buffer "
                                                     "resource, which the emulator does not model",

@@ -5,7 +5,7 @@
 
 #include <atomic>
 
-#include "harness/device/emulator/wave.hpp"
+#include "harness/device/emulator/float_ops.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -157,9 +157,7 @@ Flow load_small(Wave& w, const Inst& in) {
     std::memcpy(&value, reinterpret_cast<const void*>(a.at[l]), sizeof value);
     u32& to = w.v[in.op[0].reg][l];
     const u32 wide = static_cast<u32>(static_cast<i32>(value));
-    to = kHalf < 0    ? wide
-         : kHalf == 0 ? (to & 0xffff0000) | (wide & 0xffff)
-                      : (to & 0xffff) | wide << 16;
+    to = into_half<kHalf>(to, wide);
   }
   return Flow::kNext;
 }
@@ -203,18 +201,10 @@ Flow atomic(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
-u32 add_f32(u32 m, u32 x, u32) { return as_bits(as_float(m) + as_float(x)); }
 u64 add_f64(u64 m, u64 x, u64) {
   return std::bit_cast<u64>(std::bit_cast<double>(m) + std::bit_cast<double>(x));
 }
-u32 pk_add_f16(u32 m, u32 x, u32) {
-  const auto add = [](u32 a, u32 b) {
-    const float sum = static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(a))) +
-                      static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(b)));
-    return static_cast<u32>(std::bit_cast<u16>(static_cast<_Float16>(sum)));
-  };
-  return add(m, x) | add(m >> 16, x >> 16) << 16;
-}
+u32 pk_add_f16(u32 m, u32 x, u32) { return add_f16(m, x) | add_f16(m >> 16, x >> 16) << 16; }
 
 template <Space kS, auto Fn, int kDataCount = 1>
 void add_atomic(std::vector<Semantics>& all, std::string_view op) {
@@ -246,7 +236,8 @@ void add_atomics(std::vector<Semantics>& all) {
   add_atomic<kS, [](auto m, auto x, auto) { return m == 0 || m > x ? x : m - 1; }>(all, "dec");
   add_atomic<kS, [](auto m, auto x, auto c) { return m == c ? x : m; }, 2>(all, "cmpswap");
   const std::string_view space = kS == Space::kGlobal ? "global" : "flat";
-  all.push_back({keep_name(fmt::format("{}_atomic_add_f32", space)), atomic<kS, u32, add_f32, 1>});
+  all.push_back({keep_name(fmt::format("{}_atomic_add_f32", space)),
+                 atomic<kS, u32, [](u32 m, u32 x, u32) { return add_f32(m, x); }, 1>});
   all.push_back({keep_name(fmt::format("{}_atomic_add_f64", space)), atomic<kS, u64, add_f64, 1>});
   all.push_back(
       {keep_name(fmt::format("{}_atomic_pk_add_f16", space)), atomic<kS, u32, pk_add_f16, 1>});

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "harness/device/emulator/wave.hpp"
+#include "harness/device/emulator/float_ops.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -120,9 +120,7 @@ Flow read_small(Wave& w, const Inst& in) {
     std::memcpy(&value, w.group->lds.data() + at[l], sizeof value);
     u32& to = w.v[in.op[0].reg][l];
     const u32 wide = static_cast<u32>(static_cast<i32>(value));
-    to = kHalf < 0    ? wide
-         : kHalf == 0 ? (to & 0xffff0000) | (wide & 0xffff)
-                      : (to & 0xffff) | wide << 16;
+    to = into_half<kHalf>(to, wide);
   }
   return Flow::kNext;
 }
@@ -239,8 +237,6 @@ void add_atomics(std::vector<Semantics>& all) {
   all.push_back({keep_name(fmt::format("ds_wrxchg_rtn_{}", b)),
                  atomic<T, true, [](T, T x, T) { return x; }>});
 }
-u32 add_f32(u32 m, u32 x, u32) { return as_bits(as_float(m) + as_float(x)); }
-
 }  // namespace
 
 std::vector<Semantics> lds_semantics() {
@@ -278,8 +274,8 @@ std::vector<Semantics> lds_semantics() {
       {"ds_bpermute_b32", bpermute},
       {"ds_permute_b32", permute},
       {"ds_swizzle_b32", swizzle},
-      {"ds_add_f32", atomic<u32, false, add_f32>},
-      {"ds_add_rtn_f32", atomic<u32, true, add_f32>},
+      {"ds_add_f32", atomic<u32, false, [](u32 m, u32 x, u32) { return add_f32(m, x); }>},
+      {"ds_add_rtn_f32", atomic<u32, true, [](u32 m, u32 x, u32) { return add_f32(m, x); }>},
   };
   add_atomics<u32>(all);
   add_atomics<u64>(all);

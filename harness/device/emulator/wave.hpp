@@ -114,6 +114,13 @@ void store64(Wave& w, const Inst& in, u32* low, u32* high);
 // says, where it would fold x * 1.0f to x.
 extern const float kOpaqueOne, kOpaqueZero;
 
+// A loaded 16-bit value in its register: -1 the whole register, 0 or 1 that half of it (D16).
+template <int kHalf>
+constexpr u32 into_half(u32 old, u32 value) {
+  if (kHalf < 0) return value;
+  return kHalf == 0 ? (old & 0xffff0000) | (value & 0xffff) : (old & 0xffff) | value << 16;
+}
+
 inline float as_float(u32 bits) { return std::bit_cast<float>(bits); }
 inline u32 as_bits(float value) { return std::bit_cast<u32>(value); }
 inline double as_double(u32 low, u32 high) { return std::bit_cast<double>(u64{high} << 32 | low); }
