@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "harness/device/emulator/executor.hpp"
-#include "harness/device/emulator/opcode_tests/tables.hpp"
+#include "harness/device/emulator/opcode_tests/noisy_buffer.hpp"
 
 namespace attest::emulator::opcode_tests {
 namespace {
@@ -35,35 +35,7 @@ const Access kStores[] = {
     {"buffer_store_dwordx3", 12, false, -1}, {"buffer_store_dwordx4", 16, false, -1},
     {"buffer_store_byte", 1, false, -1},     {"buffer_store_short", 2, false, -1}};
 
-class Space {
- public:
-  Space() {
-    auto made = memory.allocate("opcode test", kBytes, 0xabcd);
-    EXPECT_TRUE(made.ok());
-    buffer = *made;
-    for (std::size_t i = 0; i < kBytes; i += 8) {
-      const u64 v = draw(Kind::kU64, i + 3) ^ i * 0x9e3779b97f4a7c15ull;
-      std::memcpy(bytes() + i, &v, 8);
-    }
-  }
-  std::uint8_t* bytes() const { return reinterpret_cast<std::uint8_t*>(buffer.address); }
-  u32 dword(u64 at, int size) const {
-    u32 v = 0;
-    std::memcpy(&v, bytes() + at, static_cast<std::size_t>(size));
-    return v;
-  }
-  std::vector<std::uint8_t> copy() const { return {bytes(), bytes() + kBytes}; }
-
-  Memory memory;
-  Buffer buffer;
-};
-
-std::string registers(int first, int dwords) {
-  return dwords == 1 ? fmt::format("v{}", first)
-                     : fmt::format("v[{}:{}]", first, first + dwords - 1);
-}
-
-WaveState start(const Space& space, u32 stride, u32 records, u64 exec) {
+WaveState start(const NoisyBuffer& space, u32 stride, u32 records, u64 exec) {
   WaveState state;
   state.exec = exec;
   state.sgpr[8] = static_cast<u32>(space.buffer.address);
@@ -91,7 +63,7 @@ u32 walk(unsigned lane) { return ((lane * 29) % 64) * 64; }
 
 void check_raw_load(const Access& op, bool offen, bool soffset, u64 exec) {
   if (!implemented(op.name)) return;
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, 0, soffset ? kBytes : kRecords, exec);
   for (unsigned lane = 0; lane < 64; ++lane)
     state.vgpr[lane] = soffset ? walk(lane) / 2 : walk(lane);
@@ -117,7 +89,7 @@ void check_raw_load(const Access& op, bool offen, bool soffset, u64 exec) {
 
 void check_raw_store(const Access& op, u64 exec) {
   if (!implemented(op.name)) return;
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, 0, kRecords, exec);
   for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[lane] = walk(lane);
   auto want = space.copy();
@@ -161,7 +133,7 @@ TEST(Buffer, RawStoresBeyondTheRangeAreDropped) {
 }
 
 TEST(Buffer, IndexedAccessCountsRecords) {
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, 48, 40, ~u64{0});
   for (unsigned lane = 0; lane < 64; ++lane) {
     state.vgpr[lane] = (lane * 11) % 64;   // index
@@ -182,7 +154,7 @@ TEST(Buffer, IndexedAccessCountsRecords) {
 }
 
 TEST(Buffer, LoadsToLdsLandAtM0PlusFourBytesALane) {
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, 0, kRecords, ~u64{0});
   state.m0 = 512;
   for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[lane] = walk(lane);

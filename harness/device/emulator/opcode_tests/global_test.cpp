@@ -8,7 +8,7 @@
 
 #include "harness/device/emulator/executor.hpp"
 #include "harness/device/emulator/opcode_tests/atomic_rules.hpp"
-#include "harness/device/emulator/opcode_tests/tables.hpp"
+#include "harness/device/emulator/opcode_tests/noisy_buffer.hpp"
 
 namespace attest::emulator::opcode_tests {
 namespace {
@@ -41,39 +41,17 @@ const Store kStores[] = {{"store_dword", 4, 0},    {"store_dwordx2", 8, 0},
 // How the address is written.
 enum class Addressing { kVector, kScalarBase, kFlat };
 
-class Space {
- public:
-  Space() {
-    auto made = memory.allocate("opcode test", kBytes, 0xabcd);
-    EXPECT_TRUE(made.ok());
-    buffer = *made;
-    for (std::size_t i = 0; i < kBytes; i += 8) {
-      const u64 v = draw(Kind::kU64, i + 3) ^ i * 0x9e3779b97f4a7c15ull;
-      std::memcpy(bytes() + i, &v, 8);
-    }
-  }
-  std::uint8_t* bytes() const { return reinterpret_cast<std::uint8_t*>(buffer.address); }
-  std::vector<std::uint8_t> copy() const { return {bytes(), bytes() + kBytes}; }
-
-  Memory memory;
-  Buffer buffer;
-};
-
 u64 read(const std::vector<std::uint8_t>& from, u64 at, int bytes) {
   u64 v = 0;
   std::memcpy(&v, from.data() + at, static_cast<std::size_t>(bytes));
   return v;
 }
 
-std::string registers(int first, int dwords) {
-  return dwords == 1 ? fmt::format("v{}", first)
-                     : fmt::format("v[{}:{}]", first, first + dwords - 1);
-}
 u64 place(unsigned lane, int bytes) {
   return 4096 + ((lane * 37 + 5) % 64) * static_cast<u64>(std::max(bytes, 4)) * 3;
 }
 
-WaveState start(const Space& space, Addressing form, int bytes, u64 exec) {
+WaveState start(const NoisyBuffer& space, Addressing form, int bytes, u64 exec) {
   WaveState state;
   state.exec = exec;
   for (unsigned r = 2; r < 32; ++r) {
@@ -114,7 +92,7 @@ u32 loaded(const Load& op, const std::vector<std::uint8_t>& memory, u64 at, u32 
 void check_load(const Load& op, Addressing form, int offset, u64 exec) {
   const std::string name = prefix(form) + std::string(op.name);
   if (!implemented(name)) return;
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, form, op.bytes, exec);
   const WaveState before = state;
   const int dwords = (op.bytes + 3) / 4;
@@ -137,7 +115,7 @@ void check_load(const Load& op, Addressing form, int offset, u64 exec) {
 void check_store(const Store& op, Addressing form, int offset, u64 exec) {
   const std::string name = prefix(form) + std::string(op.name);
   if (!implemented(name)) return;
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, form, op.bytes, exec);
   auto want = space.copy();
   const int dwords = (op.bytes + 3) / 4;
@@ -193,7 +171,7 @@ bool is_compare(const Atomic& op) { return std::string(op.name).starts_with("cmp
 void check_atomic(const Atomic& op, Addressing form, bool returns, u64 exec, u64 seed) {
   const std::string name = fmt::format("{}atomic_{}", prefix(form), op.name);
   if (!implemented(name)) return;
-  Space space;
+  NoisyBuffer space(kBytes);
   const int dwords = op.wide ? 2 : 1;
   WaveState state = start(space, form, 8, exec);
   for (unsigned lane = 0; lane < 64; ++lane) {
@@ -272,7 +250,7 @@ TEST(Global, StoresOfEveryWidth) {
 }
 
 TEST(Global, DwordAccessNeedsNoAlignmentBeyondItsUnit) {
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, Addressing::kVector, 16, ~u64{0});
   const auto memory = space.copy();
   const Outcome outcome = run_snippet("global_load_dwordx4 v[4:7], v[0:1], off offset:4", "gfx942",
@@ -294,7 +272,7 @@ TEST(Global, AtomicsFollowTheIsaGuide) {
 }
 
 TEST(Global, AtomicsOfManyLanesOnOneAddressAllCount) {
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, Addressing::kVector, 4, ~u64{0});
   for (unsigned lane = 0; lane < 64; ++lane) {
     state.vgpr[lane] = static_cast<u32>(space.buffer.address);
@@ -316,7 +294,7 @@ TEST(Global, AccessOutsideEveryAllocationIsAFaultThatNamesTheInstruction) {
                            "global_store_dword v[0:1], v4, off offset:16",
                            "global_atomic_add v[0:1], v4, off offset:16",
                            "flat_load_dwordx4 v[4:7], v[0:1] offset:16"}) {
-    Space space;
+    NoisyBuffer space(kBytes);
     WaveState state = start(space, Addressing::kVector, 4, u64{1} << 41);
     const u64 end = space.buffer.address + kBytes - 16;
     state.vgpr[41] = static_cast<u32>(end);
@@ -329,7 +307,7 @@ TEST(Global, AccessOutsideEveryAllocationIsAFaultThatNamesTheInstruction) {
 }
 
 TEST(Global, InactiveLanesMayHoldBadAddresses) {
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, Addressing::kVector, 4, 0x3);
   for (unsigned lane = 2; lane < 64; ++lane) state.vgpr[64 + lane] = 0xffffffffu;
   const Outcome outcome =
@@ -344,7 +322,7 @@ TEST(Scratch, WhatALaneStoresItAloneLoads) {
       if (l.bytes != s.bytes || !implemented("scratch_" + std::string(s.name)) ||
           !implemented("scratch_" + std::string(l.name)))
         continue;
-      Space space;
+      NoisyBuffer space(kBytes);
       WaveState state = start(space, Addressing::kVector, 4, kSomeLanes);
       state.sgpr[4] = 32;
       for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[lane] = 64;
@@ -376,7 +354,7 @@ TEST(Scratch, WhatALaneStoresItAloneLoads) {
 }
 
 TEST(Scratch, AccumulationRegistersAreDataToo) {
-  Space space;
+  NoisyBuffer space(kBytes);
   WaveState state = start(space, Addressing::kVector, 16, ~u64{0});
   for (unsigned lane = 0; lane < 64; ++lane) {
     for (unsigned k = 0; k < 4; ++k) state.agpr[k * 64 + lane] = 9000 + 100 * k + lane;

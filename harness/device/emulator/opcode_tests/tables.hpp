@@ -1,11 +1,19 @@
 // The opcode tables, by family, and the mnemonics that each family's tests cover.
 #pragma once
+#include <fmt/format.h>
+
 #include <string>
 #include <vector>
 
 #include "harness/device/emulator/opcode_tests/vector_op.hpp"
 
 namespace attest::emulator::opcode_tests {
+
+// "v4" or "v[4:7]".
+inline std::string registers(int first, int dwords) {
+  return dwords == 1 ? fmt::format("v{}", first)
+                     : fmt::format("v[{}:{}]", first, first + dwords - 1);
+}
 
 const std::vector<VectorOp>& vector_integer_ops();
 const std::vector<VectorOp>& vector_short_ops();
