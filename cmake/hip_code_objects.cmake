@@ -62,6 +62,10 @@ if(ATTEST_CUDA)  # AUTO or ON
   attest_find_nvcc()
 endif()
 
+# Flags of every build for an AMD target, its --offload-arch apart: our kernels, the tests' and the mutants.
+set(attest_amd_flags -x hip --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -gline-tables-only
+  -std=c++17 -Wall -Wextra)
+
 # One code object: a command whose depfile says which headers it read.
 function(attest_code_object_for output source)
   cmake_parse_arguments(arg "" "" "COMMAND" ${ARGN})
@@ -78,8 +82,7 @@ function(attest_code_object name source)
   set(outputs "")
   foreach(target ${ATTEST_AMD_TARGETS})
     set(output ${ATTEST_CODE_OBJECT_DIR}/${name}.${target}.co)
-    attest_code_object_for(${output} ${source} COMMAND ${attest_hip_clang} -x hip --offload-arch=${target}
-      --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -gline-tables-only -Wall -Wextra)
+    attest_code_object_for(${output} ${source} COMMAND ${attest_hip_clang} ${attest_amd_flags} --offload-arch=${target})
     list(APPEND outputs ${output})
   endforeach()
   if(attest_nvcc)

@@ -19,8 +19,7 @@ foreach(header ${attest_all_headers})
   if(header MATCHES "^kernels/" AND NOT host_includes)
     set(stamp ${PROJECT_BINARY_DIR}/headers/${name}.checked)
     add_custom_command(OUTPUT ${stamp} DEPENDS ${unit} DEPFILE ${stamp}.d VERBATIM
-      COMMAND ${attest_hip_clang} -x hip --offload-arch=gfx942 --cuda-device-only -nogpuinc -nogpulib -std=c++17
-              -Wall -Wextra -Werror -fsyntax-only -I${PROJECT_SOURCE_DIR} -MD -MT ${stamp} -MF ${stamp}.d ${unit}
+      COMMAND ${attest_hip_clang} ${attest_amd_flags} --offload-arch=gfx942 -Werror -fsyntax-only -I${PROJECT_SOURCE_DIR} -MD -MT ${stamp} -MF ${stamp}.d ${unit}
       COMMAND ${CMAKE_COMMAND} -E touch ${stamp}
       COMMENT "Header ${header}")
     list(APPEND attest_device_stamps ${stamp})
@@ -71,7 +70,7 @@ foreach(mutant none ${attest_mutants})
   cmake_path(GET mutant STEM name)
   string(REGEX REPLACE "^none$" "TheUneditedKernelIsGreen" name ${name})
   add_test(NAME Mutants.${name}
-    COMMAND bash ${PROJECT_SOURCE_DIR}/harness/mutation_check.sh $<TARGET_FILE:attest_cli> ${attest_hip_clang}
-            ${PROJECT_SOURCE_DIR} ${mutant})
+    COMMAND bash ${PROJECT_SOURCE_DIR}/harness/mutation_check.sh $<TARGET_FILE:attest_cli>
+            ${PROJECT_SOURCE_DIR} ${mutant} ${attest_hip_clang} ${attest_amd_flags})
   set_tests_properties(Mutants.${name} PROPERTIES LABELS mutants TIMEOUT 600)
 endforeach()

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# mutation_check.sh PROGRAM CLANG SOURCE_DIR MUTANT.sed|none
+# mutation_check.sh PROGRAM SOURCE_DIR MUTANT.sed|none CLANG FLAG...
 # Makes one edit to a copy of the kernels, builds it for gfx942 and runs the smoke tier on it: that run must turn red
 # (exit code 1, by failed, crashed or hung cases). With `none`, the unedited copy: that run must be green, which shows
 # that the red comes from the edit. A mutant is a sed script; its comments say what it breaks, and in which file:
 #   # file: kernels/mla_decode/stage1.hpp
 set -euo pipefail
-program=$1 clang=$2 source_dir=$3 mutant=$4
+program=$1 source_dir=$2 mutant=$3
+compile=("${@:4}")  # cmake/hip_code_objects.cmake: attest_amd_flags
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -24,9 +25,7 @@ fi
 mkdir "$work/code_objects"
 for kernel in "$work"/kernels/*/*.hip; do
   name=$(basename -- "$kernel" .hip)
-  # The flags of cmake/hip_code_objects.cmake.
-  "$clang" -x hip --offload-arch=gfx942 --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib \
-    -gline-tables-only -O3 -std=c++17 -I"$work" -o "$work/code_objects/$name.gfx942.co" "$kernel"
+  "${compile[@]}" --offload-arch=gfx942 -O3 -I"$work" -o "$work/code_objects/$name.gfx942.co" "$kernel"
 done
 
 code=0
