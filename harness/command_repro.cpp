@@ -23,7 +23,7 @@ void print_problem(const Case& c, const Kernel& kernel) {
   int live = 0;
   for (const int s_kv : p.s_kv) {
     live = std::max(
-        live, static_cast<int>(live_splits(kernel.contract().split_rule, s_kv, splits).size()));
+        live, static_cast<int>(live_splits(kernel.contract(p).split_rule, s_kv, splits).size()));
   }
   fmt::print("splits      {}, of which at most {} are live\n", splits, live);
   fmt::print("data        {}, seed {}; schedule {}\n", c.distribution, c.seed.value,

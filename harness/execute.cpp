@@ -208,7 +208,7 @@ Output collect(Bench& bench, const Kernel& kernel, const Problem& p, const Input
   output.damage = bench.guard_damage();
   output.o = without_pads(p, strided, output.damage);
   bench.read(t.lse, output.lse);
-  read_partial_o(bench, t.partial_o, kernel.contract().arithmetic.bf16_partials, output.partial_o);
+  read_partial_o(bench, t.partial_o, kernel.contract(p).arithmetic.bf16_partials, output.partial_o);
   bench.read(t.partial_lse, output.partial_lse);
   find_changed_inputs(bench, inputs, sizes, t, output.damage);
   return output;
@@ -222,7 +222,7 @@ Result<Output> execute(const Kernel& kernel, Device& device, const std::string& 
   if (!module.ok()) return module.trouble();
   Bench bench(device);
   MlaTensors tensors;
-  const Sizes sizes = sizes_of(c.problem, kernel.contract(), kernel.num_splits(c.problem));
+  const Sizes sizes = sizes_of(c.problem, kernel.contract(c.problem), kernel.num_splits(c.problem));
   prepare(bench, inputs, sizes, tensors);
   if (bench.failed()) return bench.trouble();
 

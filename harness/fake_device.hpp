@@ -98,7 +98,7 @@ class FakeKernel : public Kernel {
 
   std::string_view name() const override { return "fake_kernel"; }
   std::string_view summary() const override { return "plain C++"; }
-  const Contract& contract() const override { return contract_; }
+  Contract contract(const Problem&) const override { return contract_; }
   std::string why_unsupported(const Problem& p) const override {
     return p.h_q == 13 ? "thirteen heads" : "";
   }

@@ -101,8 +101,8 @@ void fill_page(const Problem& p, const Sampler& sampler, Content content, std::u
 }  // namespace
 
 Walk walk_of(const Kernel& kernel, const Problem& problem) {
-  return {kernel.contract().split_rule, kernel.num_splits(problem),
-          kernel.contract().arithmetic.tile_tokens};
+  return {kernel.contract(problem).split_rule, kernel.num_splits(problem),
+          kernel.contract(problem).arithmetic.tile_tokens};
 }
 
 Result<Inputs> generate(const Case& c, const Walk& walk, int threads) {

@@ -31,9 +31,9 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   if (!output.ok()) return verdict_of(output.trouble(), kernel.name());
 
   begin("reference");
-  Contract contract = kernel.contract();
+  Contract contract = kernel.contract(c.problem);
   contract.arithmetic.matrix_unit = device.matrix_unit();
-  const auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, options.threads);
+  const auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, {.threads = options.threads});
   if (!wanted.ok()) return verdict_of(wanted.trouble(), kernel.name());
 
   const auto explain = [&](const Worst& at) {
@@ -47,7 +47,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   };
   begin("judge");
   const Subject subject{kernel.name(), c.problem, contract, walk.num_splits};
-  return judge(subject, *output, wanted->expected, wanted->bound, explain);
+  return judge(subject, *output, wanted->expected, wanted->tiers.t0, explain);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ Result<ReferenceSpeed> bench_reference(int tokens, int threads) {
   auto inputs = small_inputs(problem, Family::kNormal, 1);
   if (!inputs) return inputs.trouble();
   const auto start = std::chrono::steady_clock::now();
-  const auto result = reference(problem, *inputs, Contract{}, 1, threads);
+  const auto result = reference(problem, *inputs, Contract{}, 1, {.threads = threads});
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
   if (!result) return result.trouble();
   return ReferenceSpeed{threads, spent.count(), tokens / spent.count()};

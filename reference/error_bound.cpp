@@ -16,12 +16,18 @@ double accumulation_steps(MatrixUnit unit, std::int64_t k) {
   switch (unit) {
     case MatrixUnit::kSequentialFma:
       break;
+    case MatrixUnit::kCdna1Bf16:  // pairs, exact, one rounding
+      return groups_of(2);
     case MatrixUnit::kCdna2Bf16:  // four products pairwise, then the sum: two roundings above the
                                   // chain
       return groups_of(4) + 2;
     case MatrixUnit::kCdna3Bf16:  // eight products truncated to 24 fractional bits: 9.1 u of the
                                   // largest
       return groups_of(8) * (1 + 0x1p-6) + 9.1;
+    case MatrixUnit::kCdna3Fp8:  // sixteen products in two halves
+      return groups_of(16) * (1 + 0x1p-6) + 19.1;
+    case MatrixUnit::kUnknown:
+      return groups_of(4) + 20;
     case MatrixUnit::kHopperBf16:  // sixteen products at 25 bits, result truncated
       return 2 * groups_of(16) + 18;
   }

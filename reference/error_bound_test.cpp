@@ -47,27 +47,27 @@ double ratio(double actual, double expected, double bound) {
 Ratios worst_ratios(const Problem& problem, Family family, const Contract& contract,
                     const Contract& kept, int num_splits) {
   auto inputs = small_inputs(problem, family, 21);
-  auto r = reference(problem, *inputs, contract, num_splits, 1);
+  auto r = reference(problem, *inputs, contract, num_splits, {});
   EXPECT_TRUE(inputs.ok() && r.ok());
   Ratios worst;
   for (std::int64_t row = 0; row < problem.rows(); ++row) {
     const KernelRow kernel = emulated_kernel(problem, *inputs, kept, num_splits, row);
     for (int d = 0; d < kDV; ++d) {
       const std::int64_t at = row * kDV + d;
-      worst.o = std::max(worst.o, ratio(kernel.o[d], r->expected.o[at], r->bound.o[at]));
+      worst.o = std::max(worst.o, ratio(kernel.o[d], r->expected.o[at], r->tiers.t0.o[at]));
     }
-    worst.lse = std::max(worst.lse, ratio(kernel.lse, r->expected.lse[row], r->bound.lse[row]));
+    worst.lse = std::max(worst.lse, ratio(kernel.lse, r->expected.lse[row], r->tiers.t0.lse[row]));
     if (num_splits == 1) continue;
     for (std::size_t s = 0; s < kernel.partial_o.size(); ++s) {
       const std::int64_t part = row * num_splits + static_cast<std::int64_t>(s);
       worst.partial_lse = std::max(
           worst.partial_lse,
-          ratio(kernel.partial_lse[s], r->expected.partial_lse[part], r->bound.partial_lse[part]));
+          ratio(kernel.partial_lse[s], r->expected.partial_lse[part], r->tiers.t0.partial_lse[part]));
       for (int d = 0; d < kDV; ++d) {
         const std::int64_t at = part * kDV + d;
         worst.partial_o = std::max(
             worst.partial_o,
-            ratio(kernel.partial_o[s][d], r->expected.partial_o[at], r->bound.partial_o[at]));
+            ratio(kernel.partial_o[s][d], r->expected.partial_o[at], r->tiers.t0.partial_o[at]));
       }
     }
   }
@@ -151,12 +151,12 @@ TEST_P(OfEachArithmetic, FastBoundIsAtLeastTheExplainedOneAndAtMostThreeTimesWhe
          family == Family::kHugeLogits);
     auto inputs = small_inputs(problem, family, 23);
     ASSERT_TRUE(inputs.ok());
-    auto r = reference(problem, *inputs, contract, num_splits, 1);
+    auto r = reference(problem, *inputs, contract, num_splits, {});
     ASSERT_TRUE(r.ok());
     for (std::int64_t row = 0; row < problem.rows(); row += 2) {
       for (int split = -1; split < num_splits; ++split) {
         const std::int64_t part = row * num_splits + split;
-        const double fast_lse = split < 0 ? r->bound.lse[row] : r->bound.partial_lse[part];
+        const double fast_lse = split < 0 ? r->tiers.t0.lse[row] : r->tiers.t0.partial_lse[part];
         const double slow_lse =
             total(explain_lse(problem, *inputs, contract, num_splits, row, split));
         SCOPED_TRACE(std::string(name_of(family)) + ", row " + std::to_string(row) + ", split " +
@@ -167,7 +167,7 @@ TEST_P(OfEachArithmetic, FastBoundIsAtLeastTheExplainedOneAndAtMostThreeTimesWhe
         most_lse = std::max(most_lse, fast_lse / slow_lse);
         for (int d : {0, 100, 511}) {
           const double fast =
-              split < 0 ? r->bound.o[row * kDV + d] : r->bound.partial_o[part * kDV + d];
+              split < 0 ? r->tiers.t0.o[row * kDV + d] : r->tiers.t0.partial_o[part * kDV + d];
           const double slow =
               total(explain_o(problem, *inputs, contract, num_splits, row, split, d));
           ASSERT_GE(fast, slow * (1 - 1e-6)) << d;
@@ -216,11 +216,11 @@ TEST(ErrorBound, AllowsMoreForTheMergeOfBf16PartialsAndNoMoreForThePartials) {
   ASSERT_TRUE(inputs.ok());
   Contract rounded;
   rounded.arithmetic.bf16_partials = true;
-  const auto plain = reference(problem, *inputs, Contract{}, 2, 1),
-             stored = reference(problem, *inputs, rounded, 2, 1);
+  const auto plain = reference(problem, *inputs, Contract{}, 2, {}),
+             stored = reference(problem, *inputs, rounded, 2, {});
   ASSERT_TRUE(plain.ok() && stored.ok());
-  EXPECT_GT(stored->bound.o[5], plain->bound.o[5]);
-  EXPECT_EQ(stored->bound.partial_o[5], plain->bound.partial_o[5]);
+  EXPECT_GT(stored->tiers.t0.o[5], plain->tiers.t0.o[5]);
+  EXPECT_EQ(stored->tiers.t0.partial_o[5], plain->tiers.t0.partial_o[5]);
 }
 
 }  // namespace

@@ -97,13 +97,13 @@ std::vector<SplitView> view_splits(const Problem& problem, const Inputs& inputs,
   return splits;
 }
 
-struct Merge {
+struct Join {
   bool happens = false;
   double lse = 0, largest = -std::numeric_limits<double>::infinity(), o = 0;
 };
 
-Merge merge(const Contract& contract, bool happens, std::vector<SplitView>& splits) {
-  Merge m;
+Join merge(const Contract& contract, bool happens, std::vector<SplitView>& splits) {
+  Join m;
   m.happens = happens;
   for (const auto& s : splits) m.largest = std::max(m.largest, s.lse);
   double sum = 0;
@@ -161,7 +161,7 @@ double add_weight_terms(const TokenErrors& t, double scale, double (&values)[kNa
 }
 
 // What stands below the fraction: 1 - all that is wrong with the denominator.
-double quotient_of(const Arithmetic& a, const std::vector<SplitView>& splits, const Merge& m) {
+double quotient_of(const Arithmetic& a, const std::vector<SplitView>& splits, const Join& m) {
   double wrong = m.happens ? merge_denominator_error(static_cast<int>(splits.size())) : 0;
   double ignored[kNames] = {};
   for (const auto& s : splits) {
@@ -195,7 +195,7 @@ std::vector<BoundTerm> explain_o(const Problem& problem, const Inputs& inputs,
   const Arithmetic& a = contract.arithmetic;
   auto splits = view_splits(problem, inputs, contract, num_splits, row, split, column);
   if (splits.empty()) return {};
-  const Merge m = merge(contract, split < 0 && num_splits > 1, splits);
+  const Join m = merge(contract, split < 0 && num_splits > 1, splits);
   const auto live = static_cast<int>(splits.size());
   double values[kNames] = {};
   for (const auto& s : splits) {
@@ -214,7 +214,7 @@ std::vector<BoundTerm> explain_lse(const Problem& problem, const Inputs& inputs,
   const Arithmetic& a = contract.arithmetic;
   auto splits = view_splits(problem, inputs, contract, num_splits, row, split, 0);
   if (splits.empty()) return {};
-  const Merge m = merge(contract, split < 0 && num_splits > 1, splits);
+  const Join m = merge(contract, split < 0 && num_splits > 1, splits);
   const double quotient = quotient_of(a, splits, m);
   double values[kNames] = {};
   for (const auto& s : splits) {

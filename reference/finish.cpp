@@ -182,13 +182,13 @@ void store_merged(const Contract& contract, std::int64_t row, std::vector<SplitO
                   Reference& result) {
   const Merged m = merge_shares(contract, splits);
   result.expected.lse[row] = m.lse;
-  result.bound.lse[row] =
+  result.tiers.t0.lse[row] =
       rounded_up(log_error(m.denominator, m.worst_exponent) +
                  merged_lse_error(contract.arithmetic, m.lse, m.lse - m.largest_lse));
   for (int d = 0; d < kDV; ++d) {
     double bound = 0;
     merge_column(contract, splits, m, d, result.expected.o[row * kDV + d], bound);
-    result.bound.o[row * kDV + d] = rounded_up(bound);
+    result.tiers.t0.o[row * kDV + d] = rounded_up(bound);
   }
 }
 
@@ -205,7 +205,7 @@ void store_split(double o_lse_bound, const SplitOfRow& s, double* o, float* boun
 void finish_row(const Problem& problem, const Inputs& inputs, const Contract& contract,
                 const Job& job, int row_of_block, Reference& result) {
   Expected& expected = result.expected;
-  Bound& bound = result.bound;
+  Bound& bound = result.tiers.t0;
   const std::int64_t row = std::int64_t{1} * inputs.qo_indptr[job.block.sequence] * problem.h_q +
                            job.block.first_row + row_of_block;
   std::vector<SplitOfRow> seen;

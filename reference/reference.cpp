@@ -96,20 +96,20 @@ void prepare(std::int64_t rows, int num_splits, Reference& result) {
   result.expected.lse.assign(rows, none);
   result.expected.partial_o.assign(parts * kDV, 0.0);
   result.expected.partial_lse.assign(parts, none);
-  result.bound.o.assign(rows * kDV, 0.0f);
-  result.bound.lse.assign(rows, 0.0f);
-  result.bound.partial_o.assign(parts * kDV, 0.0f);
-  result.bound.partial_lse.assign(parts, 0.0f);
+  result.tiers.t0.o.assign(rows * kDV, 0.0f);
+  result.tiers.t0.lse.assign(rows, 0.0f);
+  result.tiers.t0.partial_o.assign(parts * kDV, 0.0f);
+  result.tiers.t0.partial_lse.assign(parts, 0.0f);
 }
 
 }  // namespace
 
 Result<Reference> reference(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                            int num_splits, int threads) {
+                            int num_splits, const ReferenceOptions& options) {
   try {
     Reference result;
     prepare(problem.rows(), num_splits, result);
-    if (Run(problem, inputs, contract, num_splits, threads).all(result)) return result;
+    if (Run(problem, inputs, contract, num_splits, options.threads).all(result)) return result;
   } catch (const std::bad_alloc&) {  // below
   }
   return Trouble{TroubleKind::kInfra,

@@ -23,7 +23,7 @@ constexpr double kOwn = 0x1p-29;
 
 Reference run(const Problem& problem, const Inputs& inputs, const Contract& contract,
               int num_splits, int threads = 1) {
-  auto result = reference(problem, inputs, contract, num_splits, threads);
+  auto result = reference(problem, inputs, contract, num_splits, {.threads = threads});
   EXPECT_TRUE(result.ok());
   return std::move(*result);
 }
@@ -69,7 +69,7 @@ TEST_P(OfEachFamily, IsTheFiftyDigitOracleWithinItsOwnError) {
   for (std::int64_t row = 0; row < problem.rows(); ++row) {
     SCOPED_TRACE(row);
     expect_is(oracle(problem, inputs, row, {0, kMaxContext}), &r.expected.o[row * kDV],
-              &r.bound.o[row * kDV], r.expected.lse[row], r.bound.lse[row]);
+              &r.tiers.t0.o[row * kDV], r.expected.lse[row], r.tiers.t0.lse[row]);
   }
 }
 
@@ -81,10 +81,10 @@ TEST_P(OfEachFamily, StreamingSoftmaxIsTheOracleWithinTheSameError) {
   const Reference r = run(problem, inputs, fp64_as_fp32(), 1);
   const auto exact = oracle(problem, inputs, 0, {0, 90});
   const auto streamed = online_softmax<double>(problem, inputs, 0, {0, 90});
-  expect_is(exact, streamed.o.data(), r.bound.o.data(), streamed.lse, r.bound.lse[0]);
+  expect_is(exact, streamed.o.data(), r.tiers.t0.o.data(), streamed.lse, r.tiers.t0.lse[0]);
   const auto single = online_softmax<float>(problem, inputs, 0, {0, 90});
-  for (int d = 0; d < kDV; ++d) ASSERT_LE(std::fabs(single.o[d] - exact.o[d]), r.bound.o[d]);
-  ASSERT_LE(std::fabs(single.lse - exact.lse), r.bound.lse[0]);
+  for (int d = 0; d < kDV; ++d) ASSERT_LE(std::fabs(single.o[d] - exact.o[d]), r.tiers.t0.o[d]);
+  ASSERT_LE(std::fabs(single.lse - exact.lse), r.tiers.t0.lse[0]);
 }
 
 TEST_P(OfEachFamily, MergedSplitsAndEachSplitAreTheStreamingSoftmaxOfTheirTokens) {
@@ -102,8 +102,8 @@ TEST_P(OfEachFamily, MergedSplitsAndEachSplitAreTheStreamingSoftmaxOfTheirTokens
   for (std::int64_t row = 0; row < problem.rows(); row += 5) {
     SCOPED_TRACE(row);
     expect_is(online_softmax<double>(problem, inputs, row, {0, kMaxContext}),
-              &r.expected.o[row * kDV], &r.bound.o[row * kDV], r.expected.lse[row],
-              r.bound.lse[row]);
+              &r.expected.o[row * kDV], &r.tiers.t0.o[row * kDV], r.expected.lse[row],
+              r.tiers.t0.lse[row]);
     const auto splits = live_splits(
         contract.split_rule, problem.s_kv[RowView(problem, inputs, row).sequence()], num_splits);
     for (int s = 0; s < num_splits; ++s) {
@@ -111,8 +111,8 @@ TEST_P(OfEachFamily, MergedSplitsAndEachSplitAreTheStreamingSoftmaxOfTheirTokens
       const TokenRange tokens = s < static_cast<int>(splits.size()) ? splits[s] : TokenRange{};
       const std::int64_t part = row * num_splits + s;
       expect_is(online_softmax<double>(problem, inputs, row, tokens),
-                &r.expected.partial_o[part * kDV], &r.bound.partial_o[part * kDV],
-                r.expected.partial_lse[part], r.bound.partial_lse[part]);
+                &r.expected.partial_o[part * kDV], &r.tiers.t0.partial_o[part * kDV],
+                r.expected.partial_lse[part], r.tiers.t0.partial_lse[part]);
     }
   }
 }
@@ -121,9 +121,9 @@ TEST_P(OfEachFamily, EveryBoundIsFiniteAndSeesMoreThanZero) {
   Problem problem;
   problem.s_kv = {700};
   const Reference r = run(problem, make(problem, GetParam(), 9), Contract{}, 3);
-  for (float bound : r.bound.o) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
-  for (float bound : r.bound.partial_o) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
-  for (float bound : r.bound.lse) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
+  for (float bound : r.tiers.t0.o) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
+  for (float bound : r.tiers.t0.partial_o) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
+  for (float bound : r.tiers.t0.lse) ASSERT_TRUE(bound > 0 && std::isfinite(bound));
 }
 
 TEST(Reference, OracleOfFiftyDigitsGivesKnownValues) {
@@ -153,8 +153,8 @@ TEST(Reference, DoesNotDependOnThreads) {
   const Reference many = run(problem, inputs, Contract{}, 2, 5);
   EXPECT_EQ(one.expected.o, many.expected.o);
   EXPECT_EQ(one.expected.partial_lse, many.expected.partial_lse);
-  EXPECT_EQ(one.bound.o, many.bound.o);
-  EXPECT_EQ(one.bound.lse, many.bound.lse);
+  EXPECT_EQ(one.tiers.t0.o, many.tiers.t0.o);
+  EXPECT_EQ(one.tiers.t0.lse, many.tiers.t0.lse);
 }
 
 TEST(Reference, ARowThatSeesNoTokenIsZerosAndMinusInf) {
@@ -166,7 +166,7 @@ TEST(Reference, ARowThatSeesNoTokenIsZerosAndMinusInf) {
     const bool empty = row < 3 * problem.h_q;  // the empty sequence, and two of four query tokens
     EXPECT_EQ(std::isinf(r.expected.lse[row]), empty) << row;
     EXPECT_EQ(r.expected.o[row * kDV] == 0, empty) << row;
-    EXPECT_EQ(r.bound.o[row * kDV] == 0, empty) << row;
+    EXPECT_EQ(r.tiers.t0.o[row * kDV] == 0, empty) << row;
   }
 }
 
@@ -191,8 +191,8 @@ TEST(Reference, NanInATokenReachesExactlyTheRowsThatSeeIt) {
     EXPECT_EQ(all_nan(r.expected.o, row), sees) << row;
     EXPECT_EQ(all_finite(r.expected.o, row), !sees) << row;
     EXPECT_EQ(std::isnan(r.expected.lse[row]), sees) << row;
-    EXPECT_TRUE(sees || std::isfinite(r.bound.o[row * kDV])) << row;
-    EXPECT_TRUE(sees || r.bound.lse[row] < 1e-3) << row;
+    EXPECT_TRUE(sees || std::isfinite(r.tiers.t0.o[row * kDV])) << row;
+    EXPECT_TRUE(sees || r.tiers.t0.lse[row] < 1e-3) << row;
   }
 }
 
@@ -216,7 +216,7 @@ TEST(Reference, InfiniteVOfATokenOutOfSightLeavesTheBoundFinite) {
   Inputs inputs = make(problem, Family::kNormal, 19);
   inputs.kv.data<std::uint16_t>()[inputs.kv_indices[19] * kDQk + 3] = 0x7F80;  // the last token's
   const Reference r = run(problem, inputs, Contract{}, 1);
-  EXPECT_TRUE(std::isfinite(r.bound.o[3]));
+  EXPECT_TRUE(std::isfinite(r.tiers.t0.o[3]));
   EXPECT_TRUE(all_finite(r.expected.o, 0));
   EXPECT_FALSE(std::isfinite(r.expected.o[2 * kDV + 3]));
 }

@@ -38,6 +38,9 @@ class Distribution {
   virtual ~Distribution() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view purpose() const = 0;  // which defects it exposes, one line
+  // Strawmen (harness/strawmen.hpp) whose output such data cannot tell from the right one, by its
+  // construction: "last token dropped".
+  virtual std::vector<std::string_view> blind_to() const { return {}; }
   virtual std::unique_ptr<const Sampler> prepare(const Problem& problem, const Walk& walk,
                                                  Seed seed) const = 0;
 };

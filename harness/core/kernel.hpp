@@ -31,7 +31,7 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view summary() const = 0;  // one line for `attest list`
-  virtual const Contract& contract() const = 0;
+  virtual Contract contract(const Problem& problem) const = 0;  // what it promises for this problem
   // Empty when the kernel takes the problem; else the reason it does not.
   virtual std::string why_unsupported(const Problem& problem) const = 0;
   // The number of splits it runs the problem with: the problem's own, or its rule's choice.

@@ -28,6 +28,29 @@ struct Worst {
   std::vector<BoundTerm> terms;  // largest first; filled for the worst element of the worst tensor
 };
 
+// A matched filter over the residuals of o: how many standard deviations of the predicted noise lie along one direction.
+struct Score {
+  std::string filter;  // "gain", "temperature", "token", "tile", "split"
+  double z = 0;
+  int sequence = -1, split = -1;    // where the filter has a place
+  int token_begin = -1, token_end = -1;
+};
+
+// What a case could show: facts of its data and of what the gates would have seen.
+struct Evidence {
+  double logit_min = 0, logit_max = 0;       // natural units, over all rows
+  double n_eff_min = 0, n_eff_max = 0;       // 1 / sum a^2 of a row
+  double flush_mass = 0;                     // largest share of a row's weight that P's rounding makes zero
+  double gain_bias = 0;                      // of largest magnitude: sum a (rounded P / P - 1) of a row
+  double condition_max = 0;                  // largest sum_d sum a|v| / sum_d |o| of a row
+  // Shares (0..1) of what would be missed if it were lost, of those looked at; -1: there is nothing to lose.
+  double tokens_visible = -1, pages_visible = -1, splits_visible = -1;
+  double smallest_weight_seen = 0;           // least a_j of a looked-at token whose loss would be noticed
+  double mismatch = 0;                       // share of o whose bits are not those of the emulated reference
+  std::vector<std::string> strawmen;         // those that differ from the output, and so were judged
+  std::vector<Score> scores;                 // the largest |z| of each filter
+};
+
 struct [[nodiscard]] Verdict {
   Status status = Status::kInfra;  // pessimistic: nothing passes by omission
   std::string reason;              // mandatory unless passed: which stage, kind, where, how wrong
@@ -35,6 +58,9 @@ struct [[nodiscard]] Verdict {
   std::int64_t checked = 0;        // elements judged
   std::int64_t wrong = 0;          // elements beyond their bound, or non-finite where they must not be
   std::vector<Worst> worst;        // one a tensor
+  std::string broken_tier;         // the loosest tier that is broken, for kFailed by a bound
+  std::string blame;               // the stage that broke, where and how, in words; kFailed
+  Evidence evidence;
 };
 
 struct Tally {

@@ -70,18 +70,16 @@ Outcome launch_symbol(Device& device, Module module, const std::string& symbol,
   return device.launch(*function, config, arguments);
 }
 
-Contract contract_of(bool partials_are_fp32) {
+Contract contract_of(bool partials_are_fp32, int head_tile) {
   Contract contract;
   contract.arithmetic = {.exp_ulp = 1,   // v_exp_f32; results below 2^-126 are flushed to 0
                          .log_ulp = 1,   // v_log_f32
                          .divide_u = 3,  // v_rcp_f32: 2 u, the product: 1 u
-                         .p_bits = 8,
-                         .p_min_exponent = -126,
-                         .p_truncates = false,
-                         .l_from_rounded_p = false,
                          .bf16_partials = !partials_are_fp32,
-                         .tile_tokens = 16,      // attention_tile.hpp: kTileTokens
-                         .waves_per_split = 4};  // head tile 16; head tile 64 keeps one
+                         .tile_tokens = 16,  // attention_tile.hpp: kTileTokens
+                         // Of a head tile of 16, four waves take the tiles of a split in turn.
+                         .waves_per_split = head_tile == 16 ? 4 : 1,
+                         .schedule_declared = true};
   contract.split_rule = {.min_tokens = kMinSplitTokens};
   contract.empty_row = EmptyRow::kZerosAndMinusInf;
   contract.run_to_run_bitwise = true;
@@ -90,8 +88,7 @@ Contract contract_of(bool partials_are_fp32) {
 
 class MlaDecode final : public Kernel {
  public:
-  explicit MlaDecode(bool partials_are_fp32)
-      : partials_are_fp32_(partials_are_fp32), contract_(contract_of(partials_are_fp32)) {}
+  explicit MlaDecode(bool partials_are_fp32) : partials_are_fp32_(partials_are_fp32) {}
 
   std::string_view name() const override {
     return partials_are_fp32_ ? "mla_decode" : "mla_decode_bf16_partials";
@@ -100,7 +97,9 @@ class MlaDecode final : public Kernel {
     return partials_are_fp32_ ? "dense paged MLA decode, bf16, split KV, fp32 partials"
                               : "dense paged MLA decode, bf16, split KV, bf16 partials";
   }
-  const Contract& contract() const override { return contract_; }
+  Contract contract(const Problem& problem) const override {
+    return contract_of(partials_are_fp32_, head_tile(problem.h_q));
+  }
   std::string why_unsupported(const Problem& problem) const override {
     return why_invalid(problem);
   }
@@ -131,7 +130,6 @@ class MlaDecode final : public Kernel {
 
  private:
   bool partials_are_fp32_;
-  Contract contract_;
 };
 
 }  // namespace

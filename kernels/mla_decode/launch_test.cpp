@@ -219,7 +219,7 @@ TEST(Launch, SeveralSplitsWriteDensePartialsAndMergeThem) {
     ASSERT_TRUE(kernel->launch(device, Module{0}, problem, tensors).ok());
     ASSERT_EQ(device.launches.size(), 2u);
     EXPECT_EQ(device.launches[0].symbol, "mla_decode_stage1_64");
-    const bool fp32 = !kernel->contract().arithmetic.bf16_partials;
+    const bool fp32 = !kernel->contract(Problem{}).arithmetic.bf16_partials;
     EXPECT_EQ(device.launches[1].symbol,
               fp32 ? "mla_decode_stage2_fp32" : "mla_decode_stage2_bf16");
     const auto first = arguments_of<Stage1Arguments>(device.launches[0]);
