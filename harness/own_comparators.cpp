@@ -1,0 +1,153 @@
+// Our gates, one by one and together, so that a table shows what each of them sees.
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "harness/comparators.hpp"
+#include "harness/core/check.hpp"
+#include "harness/judge_element.hpp"
+
+namespace attest {
+namespace {
+
+// A radius and what the exact value is moved by before it is compared; null: nothing.
+struct Band {
+  const Bound* radius = nullptr;
+  const Bound* shift = nullptr;
+};
+using Field = std::vector<float> Bound::*;
+
+double shift_at(const Band& band, Field field, std::size_t i) {
+  return band.shift == nullptr || (band.shift->*field).empty() ? 0.0 : (band.shift->*field)[i];
+}
+
+bool is_right(const Band& band, Field field, Stored stored, std::uint32_t bits, double expected,
+              std::size_t i) {
+  return fault_of(stored, bits, expected + shift_at(band, field, i), (band.radius->*field)[i]) ==
+         Fault::kNone;
+}
+
+bool o_is_right(const Band& band, const Yardstick& y, const Observed& actual) {
+  for (std::size_t i = 0; i < y.expected.o.size(); ++i) {
+    if (!is_right(band, &Bound::o, Stored::kBf16, actual.output.o[i], y.expected.o[i], i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool lse_is_right(const Band& band, const Yardstick& y, const Observed& actual) {
+  for (std::size_t i = 0; i < y.expected.lse.size(); ++i) {
+    if (!is_right(band, &Bound::lse, Stored::kFp32, actual.output.lse[i], y.expected.lse[i], i)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Of one row in one split that shows it a token; `at` counts [rows, splits], `stored` [tokens,
+// splits, heads].
+bool partial_is_right(const Band& band, const Yardstick& y, const Output& output, std::size_t at,
+                      std::size_t stored) {
+  const Stored format = y.contract.arithmetic.bf16_partials ? Stored::kBf16 : Stored::kFp32;
+  if (!is_right(band, &Bound::partial_lse, Stored::kFp32, output.partial_lse[stored],
+                y.expected.partial_lse[at], at)) {
+    return false;
+  }
+  for (std::size_t d = 0; d < kDV; ++d) {
+    if (!is_right(band, &Bound::partial_o, format, output.partial_o[stored * kDV + d],
+                  y.expected.partial_o[at * kDV + d], at * kDV + d)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Places of splits that show a row no token are the judge's to check; a merge must not read them.
+bool partials_are_right(const Band& band, const Yardstick& y, const Observed& actual) {
+  if (y.num_splits == 1) return true;
+  const std::size_t splits = y.num_splits, heads = y.problem.h_q;
+  for (std::size_t row = 0; row < static_cast<std::size_t>(y.expected.rows); ++row) {
+    for (std::size_t split = 0; split < splits; ++split) {
+      const std::size_t at = row * splits + split;
+      if (!std::isfinite(y.expected.partial_lse[at])) continue;
+      const std::size_t stored = (row / heads * splits + split) * heads + row % heads;
+      if (!partial_is_right(band, y, actual.output, at, stored)) return false;
+    }
+  }
+  return true;
+}
+
+const Bound* if_any(const Bound& bound) { return bound.empty() ? nullptr : &bound; }
+Band t0_of(const Yardstick& y) { return {&y.tiers.t0, if_any(y.tiers.q_shift)}; }
+Band t1_of(const Yardstick& y) { return {&y.t1, if_any(y.t1_shift)}; }
+Band t2p_of(const Yardstick& y) { return {&y.tiers.t2p, if_any(y.tiers.p_shift)}; }
+bool has_t1(const Yardstick& y) { return !y.t1.empty(); }
+bool has_t2p(const Yardstick& y) { return !y.tiers.t2p.empty(); }
+
+// The strictest gates that the contract's declaration allows: those of a verdict.
+template <class Check>
+bool within_every_gate(const Yardstick& y, const Check& check) {
+  for (const Gate& gate : gates_of(y.tiers)) {
+    if (!check(Band{gate.radius, gate.shift})) return false;
+  }
+  return true;
+}
+
+bool o_t0(const Yardstick& y, const Observed& actual) { return o_is_right(t0_of(y), y, actual); }
+bool o_t1(const Yardstick& y, const Observed& actual) { return o_is_right(t1_of(y), y, actual); }
+bool o_t2p(const Yardstick& y, const Observed& actual) { return o_is_right(t2p_of(y), y, actual); }
+bool lse_t1(const Yardstick& y, const Observed& actual) {
+  return lse_is_right(t1_of(y), y, actual);
+}
+bool lse_gates(const Yardstick& y, const Observed& actual) {
+  return within_every_gate(y, [&](const Band& band) { return lse_is_right(band, y, actual); });
+}
+bool partial_gates(const Yardstick& y, const Observed& actual) {
+  return within_every_gate(y,
+                           [&](const Band& band) { return partials_are_right(band, y, actual); });
+}
+
+// |z| of a matched filter under the null hypothesis: at most 8.3 in 60 seeds a family.
+constexpr double kSuspectZ = 12;  // Source: numerics of the score tests; error_bound.md
+bool score_tests(const Yardstick&, const Observed& actual) {
+  for (const Score& score : actual.scores) {
+    if (!(std::abs(score.z) <= kSuspectZ)) return false;
+  }
+  return true;
+}
+
+// What a kernel that exports only o and lse, with an unknown schedule, is judged by.
+bool black_box(const Yardstick& y, const Observed& actual) {
+  return o_t0(y, actual) && o_t1(y, actual) && lse_t1(y, actual);
+}
+
+bool all_of_ours(const Yardstick& y, const Observed& actual) {
+  return within_every_gate(y,
+                           [&](const Band& band) {
+                             return o_is_right(band, y, actual) && lse_is_right(band, y, actual) &&
+                                    partials_are_right(band, y, actual);
+                           }) &&
+         score_tests(y, actual);
+}
+
+}  // namespace
+
+std::span<const Comparator> own_comparators() {
+  static constexpr std::array kOwn = {
+      Comparator{"T0 o", "rigorous; o", true, nullptr, o_t0},
+      Comparator{"T1 o", "probabilistic, schedule unknown; o", true, has_t1, o_t1},
+      Comparator{"T2p o", "probabilistic about the declared rounding of P; o", true, has_t2p,
+                 o_t2p},
+      Comparator{"lse", "every gate of the contract; lse", true, nullptr, lse_gates},
+      Comparator{"T1 o+lse", "T0 and T1, schedule unknown; o, lse", true, has_t1, black_box},
+      Comparator{"partials", "every gate of the contract; o and lse of each split", true, nullptr,
+                 partial_gates},
+      Comparator{"scores", "matched filters, |z| > 12 is suspect; o", true, nullptr, score_tests},
+      Comparator{"attest", "every gate on o, lse and partials, and the score tests", true, nullptr,
+                 all_of_ours},
+  };
+  return kOwn;
+}
+
+}  // namespace attest
