@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "harness/core/check.hpp"
+#include "harness/judge_statistics.hpp"
 #include "harness/judge_tensor.hpp"
 
 namespace attest {
@@ -13,34 +15,23 @@ namespace {
 
 // The four tensors, in the order in which the data flows.
 struct Tensors {
-  Tensors(const Subject& s)
-      : partial_lse("partial_lse", Stored::kFp32, s.problem.rows()),
-        partial_o("partial_o", s.contract.arithmetic.bf16_partials ? Stored::kBf16 : Stored::kFp32,
-                  s.problem.rows()),
-        lse("lse", Stored::kFp32, s.problem.rows()),
-        o("o", Stored::kBf16, s.problem.rows()) {}
+  Tensors(const Subject& s, const CaseGates& gates)
+      : partial_lse("partial_lse", gates.partial_lse, s.problem.rows()),
+        partial_o("partial_o", gates.partial_o, s.problem.rows()),
+        lse("lse", gates.lse, s.problem.rows()),
+        o("o", gates.o, s.problem.rows()) {}
   std::array<const TensorJudge*, 4> all() const { return {&partial_lse, &partial_o, &lse, &o}; }
   TensorJudge partial_lse, partial_o, lse, o;
 };
 
-void check_shapes(const Subject& s, const Output& output, const Expected& expected,
-                  const Bound& bound) {
+void check_shapes(const Subject& s, const Output& output, const Expected& expected) {
   const std::size_t rows = s.problem.rows();
   const std::size_t partials = s.num_splits > 1 ? rows * s.num_splits : 0;
-  for (const std::size_t size : {output.lse.size(), expected.lse.size(), bound.lse.size()}) {
-    ATTEST_CHECK(size == rows);
-  }
-  for (const std::size_t size : {output.o.size(), expected.o.size(), bound.o.size()}) {
-    ATTEST_CHECK(size == rows * kDV);
-  }
-  for (const std::size_t size :
-       {output.partial_lse.size(), expected.partial_lse.size(), bound.partial_lse.size()}) {
-    ATTEST_CHECK(size == partials);
-  }
-  for (const std::size_t size :
-       {output.partial_o.size(), expected.partial_o.size(), bound.partial_o.size()}) {
-    ATTEST_CHECK(size == partials * kDV);
-  }
+  ATTEST_CHECK(output.lse.size() == rows && expected.lse.size() == rows);
+  ATTEST_CHECK(output.o.size() == rows * kDV && expected.o.size() == rows * kDV);
+  ATTEST_CHECK(output.partial_lse.size() == partials && expected.partial_lse.size() == partials);
+  ATTEST_CHECK(output.partial_o.size() == partials * kDV);
+  ATTEST_CHECK(expected.partial_o.size() == partials * kDV);
 }
 
 // Calls with the place of each of a row's columns and its index in the row.
@@ -49,70 +40,45 @@ void each_column(Place place, const Visit& visit) {
   for (place.column = 0; place.column < kDV; ++place.column) visit(place, place.column);
 }
 
-void judge_final_row(const Subject& s, const Place& place, const Output& output,
-                     const Expected& expected, const Bound& bound, Tensors& tensors) {
+void judge_final_row(const Subject& s, const Place& place, const Output& output, Tensors& tensors) {
   const std::int64_t row = place.row;
   const std::uint16_t* const o = output.o.data() + row * kDV;
-  if (s.problem.visible(place.sequence, place.query_token) == 0) {
-    if (s.contract.empty_row == EmptyRow::kUnwritten) {
-      tensors.lse.empty_place(place, output.lse[row]);
-      return each_column(place, [&](const Place& at, int d) { tensors.o.empty_place(at, o[d]); });
-    }
-    // Exactly zero of either sign, and exactly -inf.
-    tensors.lse.element(place, output.lse[row], -std::numeric_limits<double>::infinity(), 0);
-    return each_column(place, [&](const Place& at, int d) { tensors.o.element(at, o[d], 0, 0); });
+  const Owed owed = owed_in_row(s, place);
+  if (owed != Owed::kValue) {
+    tensors.lse.fixed(place, owed, -std::numeric_limits<double>::infinity(), output.lse[row]);
+    return each_column(place, [&](const Place& at, int d) { tensors.o.fixed(at, owed, 0, o[d]); });
   }
-  tensors.lse.element(place, output.lse[row], expected.lse[row], bound.lse[row]);
-  each_column(place, [&](const Place& at, int d) {
-    tensors.o.element(at, o[d], expected.o[row * kDV + d], bound.o[row * kDV + d]);
-  });
+  tensors.lse.element(place, row, output.lse[row]);
+  each_column(place, [&](const Place& at, int d) { tensors.o.element(at, row * kDV + d, o[d]); });
 }
 
-void judge_partials_of_row(const Subject& s, Place place, std::int64_t token,
-                           const std::vector<TokenRange>& live, const Output& output,
-                           const Expected& expected, const Bound& bound, Tensors& tensors) {
-  const int visible = s.problem.visible(place.sequence, place.query_token);
-  for (int split = 0; split < s.num_splits; ++split) {
-    place.split = split;
-    const std::int64_t stored = (token * s.num_splits + split) * s.problem.h_q + place.head;
-    const std::int64_t at = place.row * s.num_splits + split;
+void judge_partials_of_row(const Subject& s, Place place, const std::vector<TokenRange>& live,
+                           const Output& output, Tensors& tensors) {
+  for (place.split = 0; place.split < s.num_splits; ++place.split) {
+    const std::int64_t stored = stored_partial(s, place.row, place.split);
+    const std::int64_t at = place.row * s.num_splits + place.split;
     const std::uint32_t* const o = output.partial_o.data() + stored * kDV;
-    if (split >= static_cast<int>(live.size())) {
-      tensors.partial_lse.empty_place(place, output.partial_lse[stored]);
-      each_column(place, [&](const Place& p, int d) { tensors.partial_o.empty_place(p, o[d]); });
-    } else if (visible <= live[split].begin) {
-      // The split shows this row no token. Its partial o is free: the merge gives it no weight.
-      tensors.partial_lse.element(place, output.partial_lse[stored],
-                                  -std::numeric_limits<double>::infinity(), 0);
-    } else {
-      tensors.partial_lse.element(place, output.partial_lse[stored], expected.partial_lse[at],
-                                  bound.partial_lse[at]);
-      each_column(place, [&](const Place& p, int d) {
-        tensors.partial_o.element(p, o[d], expected.partial_o[at * kDV + d],
-                                  bound.partial_o[at * kDV + d]);
-      });
+    const std::uint32_t lse = output.partial_lse[stored];
+    const Owed owed = owed_in_split(s, place, live);
+    if (owed == Owed::kValue) {
+      tensors.partial_lse.element(place, at, lse);
+      each_column(place,
+                  [&](const Place& p, int d) { tensors.partial_o.element(p, at * kDV + d, o[d]); });
+      continue;
+    }
+    tensors.partial_lse.fixed(place, owed, -std::numeric_limits<double>::infinity(), lse);
+    if (owed == Owed::kUnwritten) {
+      each_column(place, [&](const Place& p, int d) { tensors.partial_o.fixed(p, owed, 0, o[d]); });
     }
   }
 }
 
-void judge_rows(const Subject& s, const Output& output, const Expected& expected,
-                const Bound& bound, Tensors& tensors) {
-  const Problem& p = s.problem;
-  std::int64_t token = 0;
-  for (int seq = 0; seq < p.b(); ++seq) {
-    const std::vector<TokenRange> live =
-        live_splits(s.contract.split_rule, p.s_kv[seq], s.num_splits);
-    for (int i = 0; i < p.s_q[seq]; ++i, ++token) {
-      for (int head = 0; head < p.h_q; ++head) {
-        const Place place{
-            .sequence = seq, .query_token = i, .head = head, .row = token * p.h_q + head};
-        judge_final_row(s, place, output, expected, bound, tensors);
-        if (s.num_splits > 1) {
-          judge_partials_of_row(s, place, token, live, output, expected, bound, tensors);
-        }
-      }
-    }
-  }
+void judge_rows(const Subject& s, const Output& output, Tensors& tensors) {
+  each_row_while(s, [&](const Place& place, const std::vector<TokenRange>& live) {
+    judge_final_row(s, place, output, tensors);
+    if (s.num_splits > 1) judge_partials_of_row(s, place, live, output, tensors);
+    return true;
+  });
 }
 
 std::string_view kind_of(Fault fault) {
@@ -137,7 +103,7 @@ std::string place_text(const Worst& at) {
 }
 
 std::string values_text(Fault fault, const Worst& at, Stored stored) {
-  const int digits = stored == Stored::kBf16 ? 4 : 8;
+  const int digits = stored == Stored::kFp32 ? 8 : 4;
   if (fault == Fault::kUnwritten) {
     return fmt::format("still holds the poison 0x{:0{}x}, expected {:.9g}", at.actual_bits, digits,
                        at.expected);
@@ -164,24 +130,39 @@ const TensorJudge* tensor_to_blame(const Tensors& tensors) {
   return nullptr;
 }
 
+std::string reason_of(const Subject& s, const TensorJudge& blamed, const Finding& finding) {
+  const Fault fault = finding.judged.fault;
+  std::string reason = fmt::format("{}: {} {} at {}: {}; {} of {} elements of {}, pattern {}",
+                                   s.kernel, blamed.name(), kind_of(fault), place_text(finding.at),
+                                   values_text(fault, finding.at, blamed.stored()), blamed.wrong(),
+                                   blamed.checked(), blamed.name(), blamed.pattern());
+  if (const std::string meaning = blamed.meaning(finding.judged); !meaning.empty()) {
+    reason += "; " + meaning;
+  }
+  if (!finding.at.terms.empty()) {
+    reason += fmt::format("; largest term of T0: {} ({:.3g})", finding.at.terms[0].name,
+                          finding.at.terms[0].value);
+  }
+  return reason;
+}
+
 void fail(const Subject& s, const Tensors& tensors, const TensorJudge& blamed,
           const Explain& explain, Verdict& verdict) {
   Finding finding = blamed.finding();
   const bool partials_wrong = tensors.partial_lse.wrong() + tensors.partial_o.wrong() > 0;
   const std::string_view stage = s.num_splits == 1 || partials_wrong ? "stage1" : "stage2";
-  if (explain && finding.fault == Fault::kWrong) finding.at.terms = explain(finding.at);
+  if (explain && finding.judged.fault == Fault::kWrong) finding.at.terms = explain(finding.at);
 
   verdict.status = Status::kFailed;
   verdict.bucket =
-      fmt::format("{}.{}.{}.{}", stage, kind_of(finding.fault), blamed.pattern(), s.kernel);
-  verdict.reason = fmt::format("{}: {} {} at {}: {}; {} of {} elements of {}, pattern {}", s.kernel,
-                               blamed.name(), kind_of(finding.fault), place_text(finding.at),
-                               values_text(finding.fault, finding.at, blamed.stored()),
-                               blamed.wrong(), blamed.checked(), blamed.name(), blamed.pattern());
-  if (!finding.at.terms.empty()) {
-    verdict.reason += fmt::format("; largest term of the bound: {} ({:.3g})",
-                                  finding.at.terms[0].name, finding.at.terms[0].value);
+      fmt::format("{}.{}.{}.{}", stage, kind_of(finding.judged.fault), blamed.pattern(), s.kernel);
+  verdict.reason = reason_of(s, blamed, finding);
+  std::optional<Tier> loosest;
+  for (const TensorJudge* tensor : tensors.all()) {
+    const std::optional<Tier> broken = tensor->broken_tier();
+    if (broken && (!loosest || *broken < *loosest)) loosest = broken;
   }
+  if (loosest) verdict.broken_tier = to_string(*loosest);
   // What the reason names is what the report shows of that tensor.
   for (Worst& worst : verdict.worst) {
     if (worst.tensor == finding.at.tensor) worst = finding.at;
@@ -194,18 +175,15 @@ void fail_for_damage(const Subject& s, const Output& output, Verdict& verdict) {
   verdict.reason = fmt::format("{}: {}", s.kernel, fmt::join(output.damage, "; "));
 }
 
-// Why a case without a fault proves nothing; empty when it does.
+// Why a case without a fault proves nothing; empty when it may.
 std::string why_vacuous(const Tensors& tensors) {
   std::int64_t checked = 0, unbounded = 0;
-  bool rejects_zeros = false;
   for (const TensorJudge* tensor : tensors.all()) {
     checked += tensor->checked();
     unbounded += tensor->unbounded();
-    rejects_zeros |= tensor->rejects_zeros();
   }
   if (checked == 0) return "no element was judged";
   if (unbounded > 0) return fmt::format("the bound of {} elements is infinite", unbounded);
-  if (!rejects_zeros) return "an output of zeros would pass too";
   return {};
 }
 
@@ -219,18 +197,22 @@ void explain_worst(const Explain& explain, Verdict& verdict) {
 
 }  // namespace
 
-Verdict judge(const Subject& subject, const Output& output, const Expected& expected,
-              const Bound& bound, const Explain& explain) {
-  check_shapes(subject, output, expected, bound);
-  Tensors tensors(subject);
-  judge_rows(subject, output, expected, bound, tensors);
+Verdict judge(const Subject& subject, const Output& output, const Reference& reference,
+              const Explain& explain) {
+  check_shapes(subject, output, reference.expected);
+  const CaseGates gates(subject, reference);
+  Tensors tensors(subject, gates);
+  judge_rows(subject, output, tensors);
 
   Verdict verdict;
+  verdict.evidence = facts_of(reference);
   for (const TensorJudge* tensor : tensors.all()) {
     verdict.checked += tensor->checked();
     verdict.wrong += tensor->wrong();
     if (!tensor->worst().tensor.empty()) verdict.worst.push_back(tensor->worst());
   }
+  const Mismatch mismatch = mismatch_of(subject, output, reference);
+  verdict.evidence.mismatch = mismatch.share();
   if (!output.damage.empty()) {
     fail_for_damage(subject, output, verdict);
   } else if (const TensorJudge* blamed = tensor_to_blame(tensors)) {
@@ -239,7 +221,8 @@ Verdict judge(const Subject& subject, const Output& output, const Expected& expe
     verdict.status = Status::kVacuous;
     verdict.reason = why;
   } else {
-    verdict.status = Status::kPassed;
+    verdict.reason = why_suspect(verdict.evidence.scores, mismatch);
+    verdict.status = verdict.reason.empty() ? Status::kPassed : Status::kSuspect;
     explain_worst(explain, verdict);
   }
   return verdict;

@@ -1,30 +1,23 @@
-// judge: compares what a kernel left with what the formula gives. Every element is judged, by
-// containment between the rounded ends of its bound; no share of elements may be wrong, and no
-// global measure saves one.
+// judge: compares what a kernel left with what the formula gives. Every element is judged by every
+// gate (gates_of()), by containment between the rounded ends; no share of elements may be wrong,
+// and no global measure saves one. What all elements together say is judged on top: it can make a
+// pass suspect, never a failure a pass.
 #pragma once
 #include <functional>
-#include <string_view>
 #include <vector>
 
-#include "harness/core/contract.hpp"
-#include "harness/core/expected.hpp"
-#include "harness/core/problem.hpp"
+#include "harness/core/output.hpp"
 #include "harness/core/verdict.hpp"
-#include "harness/execute.hpp"
+#include "harness/subject.hpp"
+#include "reference/reference.hpp"
 
 namespace attest {
 
-struct Subject {
-  std::string_view kernel;
-  const Problem& problem;
-  const Contract& contract;
-  int num_splits = 1;
-};
-
-// The named terms of the bound at an element, largest first.
+// The named terms of T0 at an element, largest first.
 using Explain = std::function<std::vector<BoundTerm>(const Worst& element)>;
 
-Verdict judge(const Subject& subject, const Output& output, const Expected& expected,
-              const Bound& bound, const Explain& explain = {});
+// Of a Reference only what is there is read: an empty tier judges nothing.
+Verdict judge(const Subject& subject, const Output& output, const Reference& reference,
+              const Explain& explain = {});
 
 }  // namespace attest

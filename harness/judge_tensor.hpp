@@ -7,67 +7,68 @@
 #include <vector>
 
 #include "harness/core/verdict.hpp"
-#include "harness/judge_element.hpp"
+#include "harness/judge_gates.hpp"
 
 namespace attest {
 
-struct Place {
-  int sequence = -1, query_token = -1, head = -1, split = -1, column = -1;
-  std::int64_t row = -1;
-};
-
 struct Finding {
-  Fault fault = Fault::kNone;
+  Judged judged;
   Worst at;
 };
 
 class TensorJudge {
  public:
-  TensorJudge(std::string_view name, Stored stored, std::int64_t rows);
+  // `gates` outlives it.
+  TensorJudge(std::string_view name, const TensorGates& gates, std::int64_t rows);
 
-  void element(const Place& place, std::uint32_t bits, double expected, double bound) {
+  // The i-th element of the tensor, which the gates judge.
+  void element(const Place& place, std::int64_t i, std::uint32_t bits) {
     ++checked_;
-    const Fault fault = fault_of(stored_, bits, expected, bound);
-    if (std::isinf(bound)) ++unbounded_;
-    if (!rejects_zeros_) rejects_zeros_ = fault_of(stored_, 0, expected, bound) != Fault::kNone;
-    if (fault != Fault::kNone) note_fault(fault, place, bits, expected, bound);
-    const double ratio = fault == Fault::kUnwritten || fault == Fault::kNonFinite
-                             ? 0  // kept apart, as the first by position
-                             : ratio_of(stored_, value_of(stored_, bits), expected, bound);
-    if (ratio > worst_.at.ratio || worst_.at.tensor.empty()) {
-      worst_ = {fault, describe(place, bits, expected, bound, ratio)};
-    }
+    if (gates_->is_unbounded(i)) ++unbounded_;
+    const Judged judged = gates_->judge(i, bits);
+    if (judged.fault == Fault::kNone && !may_be_worst(i, bits)) return;
+    keep(judged, place, describe_by_gate(judged.gate, place, i, bits));
   }
-  // A place where the kernel has nothing to write.
-  void empty_place(const Place& place, std::uint32_t bits) {
-    ++checked_;
-    if (!is_poison(stored_, bits)) note_fault(Fault::kOverwritten, place, bits, 0, 0);
-  }
+  // A place that owes `exactly`, or nothing at all.
+  void fixed(const Place& place, Owed owed, double exactly, std::uint32_t bits);
 
   const std::string& name() const { return name_; }
-  Stored stored() const { return stored_; }
+  Stored stored() const { return gates_->stored(); }
   std::int64_t checked() const { return checked_; }
   std::int64_t wrong() const { return wrong_; }
   std::int64_t unbounded() const { return unbounded_; }
-  bool rejects_zeros() const { return rejects_zeros_; }
   const Worst& worst() const { return worst_.at; }
   bool has_missing() const { return first_missing_.has_value(); }
-  // The fault to report: the first unwritten or non-finite element, else the worst wrong one, else
-  // the first written although nothing belongs there. Only when wrong() > 0.
+  std::optional<Tier> broken_tier() const;  // the loosest that any element breaks
+  // The fault to report: the first unwritten or non-finite element, else the worst wrong one (of
+  // those that break the loosest gate), else the first written although nothing belongs there. Only
+  // when wrong() > 0.
   const Finding& finding() const;
   // Where the faults lie: element, columns, split, all, row, head, sequence or scattered.
   std::string_view pattern() const;
+  // "within T0, beyond T2 (...)": which gates the element keeps, and what that means.
+  std::string meaning(const Judged& judged) const;
 
  private:
-  void note_fault(Fault fault, const Place& place, std::uint32_t bits, double expected,
-                  double bound);
-  Worst describe(const Place& place, std::uint32_t bits, double expected, double bound,
-                 double ratio) const;
+  bool may_be_worst(std::int64_t i, std::uint32_t bits) const {
+    if (worst_.at.tensor.empty()) return true;
+    const double actual = value_of(stored(), bits);
+    for (int g = 0; g < gates_->count(); ++g) {
+      const GateAt gate = gates_->at(g, i);
+      if (ratio_may_exceed(worst_.at.ratio, stored(), actual, gate.centre, gate.radius))
+        return true;
+    }
+    return false;
+  }
+  void keep(const Judged& judged, const Place& place, Worst at);
+  void note_fault(const Judged& judged, const Place& place, Worst at);
+  Worst describe(const Place& place, std::uint32_t bits, GateAt gate) const;
+  Worst describe_by_gate(int gate, const Place& place, std::int64_t i, std::uint32_t bits) const;
 
   std::string name_;
-  Stored stored_;
+  const TensorGates* gates_;
   std::int64_t checked_ = 0, wrong_ = 0, unbounded_ = 0;
-  bool rejects_zeros_ = false;
+  int loosest_ = -1;  // gate that any element breaks
   Finding worst_;
   std::optional<Finding> first_missing_, first_overwritten_, worst_wrong_;
   // Which rows, heads, ... hold a fault.

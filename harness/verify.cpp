@@ -33,7 +33,8 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   begin("reference");
   Contract contract = kernel.contract(c.problem);
   contract.arithmetic.matrix_unit = device.matrix_unit();
-  const auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, {.threads = options.threads});
+  const auto wanted =
+      reference(c.problem, *inputs, contract, walk.num_splits, {.threads = options.threads});
   if (!wanted.ok()) return verdict_of(wanted.trouble(), kernel.name());
 
   const auto explain = [&](const Worst& at) {
@@ -47,7 +48,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   };
   begin("judge");
   const Subject subject{kernel.name(), c.problem, contract, walk.num_splits};
-  return judge(subject, *output, wanted->expected, wanted->tiers.t0, explain);
+  return judge(subject, *output, *wanted, explain);
 }
 
 }  // namespace

@@ -18,13 +18,16 @@ struct BoundTerm {
   double value = 0;
 };
 
-// The element with the largest error / bound of one tensor; kept when passing too.
+// The element with the largest ratio of one tensor; kept when passing too. Its numbers are those of one gate: of the
+// loosest that it breaks, else of the one with the largest ratio.
 struct Worst {
   std::string tensor;  // "o", "lse", "partial_o", "partial_lse"
+  std::string tier;    // "T2p": that gate; empty where the contract gives the value exactly
   int sequence = -1, query_token = -1, head = -1, split = -1, column = -1;
-  double actual = 0, expected = 0, error = 0, bound = 0;
+  double actual = 0, expected = 0, error = 0, bound = 0;  // expected: with what the tier's declared roundings move
   std::uint32_t actual_bits = 0, expected_bits = 0;  // as stored: bf16 in the low half, or fp32
-  double ratio = 0;  // |actual - expected| / (bound + half an ulp of the stored format); inf for a non-finite mismatch
+  // error / (bound + half an ulp of the stored format, a whole one where it truncates); inf for a non-finite mismatch.
+  double ratio = 0;
   std::vector<BoundTerm> terms;  // largest first; filled for the worst element of the worst tensor
 };
 
@@ -33,7 +36,7 @@ struct Score {
   std::string filter;  // "gain", "temperature", "token", "tile", "split"
   double z = 0;
   int sequence = -1, split = -1;    // where the filter has a place
-  int token_begin = -1, token_end = -1;
+  int token_begin = -1, token_end = -1;  // [begin, end)
 };
 
 // What a case could show: facts of its data and of what the gates would have seen.
