@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <ostream>
 
-#include "reference/emulated_kernel.hpp"
+#include "harness/core/formats.hpp"
+#include "reference/model/kernel_model.hpp"
 #include "reference/reference.hpp"
 #include "reference/small_inputs.hpp"
 
@@ -44,32 +46,47 @@ double ratio(double actual, double expected, double bound) {
   return std::fabs(actual - expected) / bound;
 }
 
+// The model stores [token, split, head], the reference [token, head, split].
+void worst_of_partials(const Problem& problem, const Contract& kept, int num_splits,
+                       std::int64_t row, const Reference& r, const Output& output, Ratios& worst) {
+  const bool bf16 = kept.arithmetic.bf16_partials;
+  for (int split = 0; split < num_splits; ++split) {
+    const std::int64_t part = row * num_splits + split;
+    if (!std::isfinite(r.expected.partial_lse[part])) continue;
+    const std::int64_t stored =
+        (row / problem.h_q * num_splits + split) * problem.h_q + row % problem.h_q;
+    worst.partial_lse = std::max(worst.partial_lse,
+                                 ratio(std::bit_cast<float>(output.partial_lse[stored]),
+                                       r.expected.partial_lse[part], r.tiers.t0.partial_lse[part]));
+    for (int d = 0; d < kDV; ++d) {
+      const std::uint32_t bits = output.partial_o[stored * kDV + d];
+      const double expected = r.expected.partial_o[part * kDV + d];
+      const double bound = r.tiers.t0.partial_o[part * kDV + d];
+      const double value =
+          bf16 ? decode_bf16(static_cast<std::uint16_t>(bits)) : std::bit_cast<float>(bits);
+      const double rounding = bf16 ? half_ulp_bf16(std::fabs(expected) + bound) : 0;
+      worst.partial_o = std::max(worst.partial_o, ratio(value, expected, bound + rounding));
+    }
+  }
+}
+
 Ratios worst_ratios(const Problem& problem, Family family, const Contract& contract,
                     const Contract& kept, int num_splits) {
   auto inputs = small_inputs(problem, family, 21);
   auto r = reference(problem, *inputs, contract, num_splits, {});
   EXPECT_TRUE(inputs.ok() && r.ok());
   Ratios worst;
+  auto kernel = model::run_model(problem, *inputs, kept, {.num_splits = num_splits});
+  EXPECT_TRUE(kernel.ok());
+  const Bound& bound = r->tiers.t0;
+  const auto& o = r->expected.o;
+  for (std::size_t at = 0; at < o.size(); ++at)
+    worst.o = std::max(worst.o, ratio(kernel->o_fp32[at], o[at], bound.o[at]));
   for (std::int64_t row = 0; row < problem.rows(); ++row) {
-    const KernelRow kernel = emulated_kernel(problem, *inputs, kept, num_splits, row);
-    for (int d = 0; d < kDV; ++d) {
-      const std::int64_t at = row * kDV + d;
-      worst.o = std::max(worst.o, ratio(kernel.o[d], r->expected.o[at], r->tiers.t0.o[at]));
-    }
-    worst.lse = std::max(worst.lse, ratio(kernel.lse, r->expected.lse[row], r->tiers.t0.lse[row]));
-    if (num_splits == 1) continue;
-    for (std::size_t s = 0; s < kernel.partial_o.size(); ++s) {
-      const std::int64_t part = row * num_splits + static_cast<std::int64_t>(s);
-      worst.partial_lse = std::max(
-          worst.partial_lse,
-          ratio(kernel.partial_lse[s], r->expected.partial_lse[part], r->tiers.t0.partial_lse[part]));
-      for (int d = 0; d < kDV; ++d) {
-        const std::int64_t at = part * kDV + d;
-        worst.partial_o = std::max(
-            worst.partial_o,
-            ratio(kernel.partial_o[s][d], r->expected.partial_o[at], r->tiers.t0.partial_o[at]));
-      }
-    }
+    worst.lse = std::max(worst.lse, ratio(std::bit_cast<float>(kernel->output.lse[row]),
+                                          r->expected.lse[row], bound.lse[row]));
+    if (num_splits > 1)
+      worst_of_partials(problem, kept, num_splits, row, *r, kernel->output, worst);
   }
   return worst;
 }

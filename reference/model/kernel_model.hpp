@@ -1,10 +1,13 @@
-// A decode kernel in plain C++, with the arithmetic that a Contract declares and, where wanted, one planted
-// defect: what proves the bounds (no correct model breaks a tier) and the judge (every defect is seen).
-// It shares no code with reference(). Per row and split: dot products by a bit-level model of the matrix unit
-// (matrix_unit.hpp), online softmax over the declared tiles and waves in fp32, P rounded as declared, partial
-// results stored as declared, splits merged as declared.
+// A decode kernel in plain C++, with the arithmetic that a Contract declares and, where wanted, one
+// planted defect: what proves the bounds (no correct model breaks a tier) and the judge (every
+// defect is seen). It shares no code with reference(). Per row and split: dot products by a
+// bit-level model of the matrix unit (matrix_unit.hpp), online softmax over the declared tiles and
+// waves in fp32, P rounded as declared, partial results stored as declared, splits merged as
+// declared.
 #pragma once
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "harness/core/contract.hpp"
 #include "harness/core/inputs.hpp"
@@ -18,36 +21,72 @@ namespace attest::model {
 enum class Defect {
   kNone,
   // which tokens
-  kDropFirstToken, kDropLastToken, kDropLastTile, kDropSplit, kCountFirstTokenTwice, kWrongPage, kStaleToken,
-  kVOfNextToken, kMaskOffByOne,
+  kDropFirstToken,
+  kDropLastToken,
+  kDropLastTile,
+  kDropSplit,
+  kCountFirstTokenTwice,
+  kWrongPage,
+  kStaleToken,
+  kVOfNextToken,
+  kMaskOffByOne,
   // scores
-  kScaleOneThousandthOff, kScaleOnePercentOff, kScaleOfLatentDims, kSkipRope, kNextHeadsQInOneSplit,
+  kScaleOneThousandthOff,
+  kScaleOnePercentOff,
+  kScaleOfLatentDims,
+  kSkipRope,
+  kNextHeadsQInOneSplit,
   kTokenScaledTwice,
   // online softmax
-  kSkipRescaleOfO, kSkipRescaleOfOInLastTile, kSkipRescaleOfL, kNoMaxSubtraction, kMaxStartsAtZero,
+  kSkipRescaleOfO,
+  kSkipRescaleOfOInLastTile,
+  kSkipRescaleOfL,
+  kNoMaxSubtraction,
+  kMaxStartsAtZero,
   // roundings that were not declared
-  kTruncatesP, kTruncatesO, kAccumulatesOInBf16, kStoresPartialsInBf16, kStoresLseInBf16,
+  kTruncatesP,
+  kTruncatesO,
+  kAccumulatesOInBf16,
+  kStoresPartialsInBf16,
+  kStoresLseInBf16,
   // merge and output
-  kLseInBaseTwo, kOneSplitsLseInBaseTwo, kOneSplitsLseOff, kAveragesSplits, kSwapsTwoDims, kHeadsSwapped,
-  kNanOfEmptySplit, kZeros,
+  kLseInBaseTwo,
+  kOneSplitsLseInBaseTwo,
+  kOneSplitsLseOff,
+  kAveragesSplits,
+  kSwapsTwoDims,
+  kHeadsSwapped,
+  kNanOfEmptySplit,
+  kZeros,
+};
+
+// How exp2, log2 and 1/x use what their declaration allows them.
+enum class Transcendental {
+  kNearest,  // rounded from fp64
+  kHigh,     // as far from zero as allowed, always
+  kLow,      // as near to zero as allowed, always
+  kRandom,   // anywhere within; the same argument gives the same result
 };
 
 struct ModelOptions {
   int num_splits = 1;
   int threads = 1;
   Defect defect = Defect::kNone;
+  Transcendental transcendental = Transcendental::kNearest;
+  bool ieee_division = false;  // o / l rounded once, where divide_u would allow o * (1 / l)
+  std::uint64_t seed = 0;      // of kRandom, and of the errors of a dequantised K
 };
 
-// The outputs of the whole problem, in the layout of harness/core/output.hpp; o_fp32, when asked for, before
-// its last rounding.
+// The outputs of the whole problem, in the layout of harness/core/output.hpp; o_fp32, when asked
+// for, before its last rounding.
 struct ModelResult {
   Output output;
   std::vector<float> o_fp32;  // [total_q, h_q, 512]
 };
-Result<ModelResult> run_model(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                              const ModelOptions& options);
+Result<ModelResult> run_model(const Problem& problem, const Inputs& inputs,
+                              const Contract& contract, const ModelOptions& options);
 
-std::string_view name_of(Defect defect);     // "drops the last token"
+std::string_view name_of(Defect defect);  // "drops the last token"
 // The stage that it breaks, in the words of the judge's blame: "stage1", "stage2"; empty for kNone.
 std::string_view stage_of(Defect defect);
 // Whether the problem has what the defect needs (several splits, heads, tiles, ...).
