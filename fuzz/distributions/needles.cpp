@@ -5,54 +5,47 @@
 // needle at a tile or page edge shows in one class, so that a row sees few enough of them for each
 // to matter; ends of the sequence and of splits show in all.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "fuzz/distributions/catalog.hpp"
+#include "fuzz/distributions/parts/building_blocks.hpp"
 #include "harness/core/formats.hpp"
-#include "harness/core/random.hpp"
 
 namespace attest {
 namespace {
 
-constexpr float kQAlong = 16;  // q along its class
 constexpr double kNeedleNats = 12;
-constexpr float kBackground =
-    1.0f / 18;                        // of a needle's k: logits of the rest spread by 12 / 18 nats
-constexpr double kLargestK = 0x1p60;  // where sm_scale is tiny
+constexpr double kBackground =
+    1.0 / 18;  // of a needle's k: logits of the rest spread by 12 / 18 nats
 
 enum Mark : std::uint8_t { kNone, kOneClass, kEveryClass };
 
 class NeedlesSampler : public Sampler {
  public:
   NeedlesSampler(const Problem& problem, const Walk& walk, Seed seed)
-      : problem_(problem), seed_(seed), prefix_(problem.shared_prefix, kNone) {
+      : problem_(problem),
+        seed_(seed),
+        needle_k_(k_of(kNeedleNats, problem.sm_scale)),
+        prefix_(problem.shared_prefix, kNone) {
     const int fewest = *std::min_element(problem.s_q.begin(), problem.s_q.end());
     classes_ = std::min(kDRope, problem.h_q * fewest);
-    if (problem.sm_scale != 0) {
-      needle_k_ = static_cast<float>(
-          std::clamp(kNeedleNats / (kQAlong * double{problem.sm_scale}), -kLargestK, kLargestK));
-    }
     for (int seq = 0; seq < problem.b(); ++seq) {
       own_.emplace_back(problem.s_kv[seq], kNone);
       mark_sequence(walk, seq);
     }
   }
 
-  void fill_q(int, int token, int head, std::span<std::uint16_t> row) const override {
-    std::fill(row.begin(), row.end(), std::uint16_t{0});
-    const int index = token * problem_.h_q + head;
+  void fill_q(int, int token, int head, Row row) const override {
+    clear(row);
+    const int index = index_of(problem_, token, head);
     // Rows that share a class differ in height, so that no two heads are alike.
     const float along = kQAlong * (1 + 0.125f * static_cast<float>(index / classes_));
     row[kDV + index % classes_] = encode_bf16(along);
   }
 
-  void fill_kv(int owner, int token, std::span<std::uint16_t> row) const override {
-    const Stream stream = stream_of(seed_, Tensor::kKv, owner, token);
-    fill_normal(stream, row);
-    for (std::uint16_t& k : row.subspan(kDV)) {
-      k = convert_bf16(decode_bf16(k) * (needle_k_ * kBackground), Bf16Conversion::kNearestQuiet);
-    }
+  void fill_kv(int owner, int token, Row row) const override {
+    fill_normal(stream_of(seed_, Tensor::kKv, owner, token), row);
+    scale_all(row.subspan(kDV), needle_k_ * kBackground);
     const Mark mark = owner == kPrefixOwner ? prefix_[token] : own_[owner][token];
     const std::uint16_t needle = encode_bf16(needle_k_);
     if (mark == kOneClass) row[kDV + class_of(token)] = needle;
@@ -93,29 +86,19 @@ class NeedlesSampler : public Sampler {
 
   const Problem problem_;
   const Seed seed_;
+  const double needle_k_;
   int classes_ = 1;
-  float needle_k_ = 0;
   std::vector<Mark> prefix_;            // of the shared tokens
   std::vector<std::vector<Mark>> own_;  // of each sequence, by position
-};
-
-class Needles : public Distribution {
- public:
-  std::string_view name() const override { return "needles"; }
-  std::string_view purpose() const override {
-    return "+12 nats at the first and last token and at tile, page and split edges; sees a seam "
-           "dropped or misread";
-  }
-  std::unique_ptr<const Sampler> prepare(const Problem& problem, const Walk& walk,
-                                         Seed seed) const override {
-    return std::make_unique<NeedlesSampler>(problem, walk, seed);
-  }
 };
 
 }  // namespace
 
 const Distribution& needles_distribution() {
-  static const Needles kInstance;
+  static const DistributionOf<NeedlesSampler> kInstance{
+      "needles",
+      "+12 nats at the first and last token and at tile, page and split edges; sees a seam dropped "
+      "or misread"};
   return kInstance;
 }
 
