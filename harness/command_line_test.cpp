@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "fuzz/problems/suites.hpp"
 #include "fuzz/distributions/distribution.hpp"
+#include "fuzz/problems/suites.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
