@@ -18,13 +18,19 @@ std::vector<Big> scores(const Problem& problem, const RowView& view, TokenRange 
   return x;
 }
 
+void split(const Big& value, double& high, double& low) {
+  high = static_cast<double>(value);
+  low = static_cast<double>(Big(value - Big(high)));
+}
+
 }  // namespace
 
-RowResult<double> oracle(const Problem& problem, const Inputs& inputs, std::int64_t row,
-                         TokenRange tokens) {
+OraclePair oracle_pair(const Problem& problem, const Inputs& inputs, std::int64_t row,
+                       TokenRange tokens) {
   const RowView view(problem, inputs, row);
   const TokenRange seen = view.seen(tokens);
-  RowResult<double> result;
+  OraclePair result;
+  result.low.lse = 0;
   if (seen.begin == seen.end) return result;
   std::vector<Big> x = scores(problem, view, seen);
   const Big largest = *std::max_element(x.begin(), x.end());
@@ -36,10 +42,15 @@ RowResult<double> oracle(const Problem& problem, const Inputs& inputs, std::int6
   for (int d = 0; d < kDV; ++d) {
     Big sum = 0;
     for (int j = seen.begin; j < seen.end; ++j) sum += x[j - seen.begin] * Big(view.k(j, d));
-    result.o[d] = static_cast<double>(Big(sum / l));
+    split(sum / l, result.high.o[d], result.low.o[d]);
   }
-  result.lse = static_cast<double>(Big(largest + log(l)));
+  split(largest + log(l), result.high.lse, result.low.lse);
   return result;
+}
+
+RowResult<double> oracle(const Problem& problem, const Inputs& inputs, std::int64_t row,
+                         TokenRange tokens) {
+  return oracle_pair(problem, inputs, row, tokens).high;
 }
 
 double oracle_exp(double x) { return static_cast<double>(Big(exp(Big(x)))); }

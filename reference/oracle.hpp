@@ -9,6 +9,13 @@ namespace attest {
 RowResult<double> oracle(const Problem& problem, const Inputs& inputs, std::int64_t row,
                          TokenRange tokens);
 
+// To 106 bits, as high + low: for oracles that are themselves better than fp64.
+struct OraclePair {
+  RowResult<double> high, low;
+};
+OraclePair oracle_pair(const Problem& problem, const Inputs& inputs, std::int64_t row,
+                       TokenRange tokens);
+
 double oracle_exp(double x);
 
 }  // namespace attest
