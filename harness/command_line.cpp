@@ -14,6 +14,7 @@ namespace {
 struct Parsed {
   CommonOptions common;
   Selection selection;
+  SoundnessOptions soundness;
   std::string tier = "smoke", out, token;
   std::function<int()> command;
 };
@@ -62,6 +63,25 @@ void add_bench(CLI::App& app, Parsed& parsed) {
     sub->add_option("--out", parsed.out, "also write Markdown here");
 }
 
+void add_soundness(CLI::App& app, Parsed& parsed) {
+  CLI::App& sub = add_command(
+      app, parsed, "soundness", "whether any correct kernel (a model of one) is called wrong", [&] {
+        return command_soundness(parsed.common, parsed.soundness, parsed.out);
+      });
+  sub.add_option("--runs", parsed.soundness.runs, "how many")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  sub.add_option("--first", parsed.soundness.first, "index of the first")
+      ->check(CLI::Range(0, 1 << 30))
+      ->capture_default_str();
+  sub.add_option("--seed", parsed.soundness.seed, "what the runs are drawn from")
+      ->capture_default_str();
+  sub.add_option("--max-length", parsed.soundness.max_length, "longest context")
+      ->check(CLI::Range(1, kMaxContext))
+      ->capture_default_str();
+  sub.add_option("--out", parsed.out, "also write Markdown here");
+}
+
 void add_commands(CLI::App& app, Parsed& parsed) {
   add_command(app, parsed, "list", "kernels, devices, suites, distributions, report formats",
               [&] { return command_list(parsed.common); });
@@ -79,6 +99,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_command(app, parsed, "doctor", "what is here, what is missing, how to get it",
               [&] { return command_doctor(parsed.common); });
   add_bench(app, parsed);
+  add_soundness(app, parsed);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "harness/core/trouble.hpp"
 #include "harness/selection.hpp"
+#include "harness/soundness.hpp"
 
 namespace attest {
 
@@ -23,6 +24,9 @@ int command_nightly(const CommonOptions& common, const std::string& tier, std::s
 int command_repro(const CommonOptions& common, const std::string& token);
 int command_bench_emulator(const CommonOptions& common, const std::string& markdown_path);
 int command_bench_reference(const CommonOptions& common, const std::string& markdown_path);
+
+int command_soundness(const CommonOptions& common, const SoundnessOptions& options,
+                      const std::string& markdown_path);
 
 int run_command_line(int argc, const char* const* argv);
 

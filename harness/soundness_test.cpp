@@ -1,0 +1,118 @@
+#include "harness/soundness.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "fuzz/distributions/distribution.hpp"
+
+namespace attest {
+namespace {
+
+constexpr std::uint64_t kSeed = 11;
+constexpr int kShort = 257;
+
+TEST(Soundness, DrawsARunFromItsIndexAlone) {
+  for (const std::int64_t index : {0, 5, 99999}) {
+    EXPECT_EQ(to_string(draw_run(kSeed, index, 65536)), to_string(draw_run(kSeed, index, 65536)));
+    EXPECT_NE(to_string(draw_run(kSeed, index, 65536)),
+              to_string(draw_run(kSeed, index + 1, 65536)));
+    EXPECT_NE(to_string(draw_run(kSeed, index, 65536)),
+              to_string(draw_run(kSeed + 1, index, 65536)));
+  }
+}
+
+TEST(Soundness, ReachesEveryArithmeticLengthDistributionAndFlag) {
+  std::set<std::string> arithmetics, data;
+  std::set<int> lengths, splits;
+  int declared = 0, fewer_waves = 0, several_tokens = 0, several_sequences = 0;
+  for (std::int64_t index = 0; index < 4000; ++index) {
+    const SoundnessRun run = draw_run(kSeed, index, 65536);
+    arithmetics.insert(run.arithmetic);
+    data.insert(run.data);
+    lengths.insert(run.length);
+    splits.insert(run.model.num_splits);
+    const Arithmetic &a = run.contract.arithmetic, &kept = run.kept.arithmetic;
+    declared += a.schedule_declared;
+    fewer_waves += kept.waves_per_split < a.waves_per_split;
+    if (a.schedule_declared) EXPECT_EQ(kept.waves_per_split, a.waves_per_split);
+    several_tokens += run.test_case.problem.s_q[0] > 1;
+    several_sequences += run.test_case.problem.b() > 1;
+    EXPECT_EQ(why_invalid(run.test_case.problem), "") << to_string(run);
+  }
+  EXPECT_EQ(arithmetics.size(), soundness_arithmetics().size());
+  EXPECT_EQ(lengths.size(), soundness_lengths().size());
+  EXPECT_EQ(data.size(), all_distributions().size() + 2);
+  EXPECT_EQ(splits, (std::set<int>{1, 2, 4, 8, 16, 64}));
+  for (const int count : {declared, fewer_waves, several_tokens, several_sequences})
+    EXPECT_GT(count, 50);
+}
+
+// T0 has no term for q or K that are rounded again, nor for a P that saturates.
+bool has_a_bound(const Arithmetic& a) {
+  return !a.scaled_q && a.k_relative == 0 && !(a.lazy_rescale > 0 && a.p_scale > 1);
+}
+
+TEST(Soundness, FindsNoFalseAlarmAndIsNotIdle) {
+  SoundnessRatios all;
+  for (std::int64_t index = 0; index < 300; ++index) {
+    const SoundnessRun run = draw_run(kSeed, index, kShort);
+    if (!has_a_bound(run.contract.arithmetic)) continue;
+    const auto outcome = check_run(run);
+    ASSERT_TRUE(outcome.ok());
+    for (const std::string& violation : outcome->violations)
+      ADD_FAILURE() << violation << "\nrun " << index;
+    all.add(outcome->ratios);
+  }
+  EXPECT_GT(all.elements, 1000000);
+  for (const auto& tiers : all.largest) EXPECT_GT(tiers[static_cast<int>(Tier::kT0)], 0.1);
+}
+
+// The same engine must cry where a kernel does not keep what it declares.
+TEST(Soundness, SeesAModelThatKeepsLessThanItDeclares) {
+  int seen_p = 0, seen_merge = 0, runs = 0;
+  for (std::int64_t index = 0; index < 60; ++index) {
+    SoundnessRun run = draw_run(kSeed, index, kShort);
+    run.contract = run.kept = Contract{};
+    SoundnessRun worse_p = run, worse_partials = run;
+    worse_p.kept.arithmetic.p_bits = 4;
+    worse_partials.kept.arithmetic.lse_in_log2 = false;
+    worse_partials.kept.arithmetic.scaled_q =
+        true;  // q rounded again: lse moves by 2^-9 of a logit
+    const auto p = check_run(worse_p), partials = check_run(worse_partials);
+    ASSERT_TRUE(p.ok() && partials.ok());
+    ++runs;
+    seen_p += !p->violations.empty();
+    seen_merge += !partials->violations.empty();
+  }
+  EXPECT_GT(seen_p, runs / 4);
+  EXPECT_GT(seen_merge, runs / 4);
+}
+
+TEST(Soundness, TwoClustersHoldTwoContents) {
+  for (std::int64_t index = 0; index < 400; ++index) {
+    SoundnessRun run = draw_run(kSeed, index, kShort);
+    if (run.clusters == Clusters::kNone || run.length < 63) continue;
+    const auto inputs = inputs_of(run);
+    ASSERT_TRUE(inputs.ok());
+    const Problem& p = run.test_case.problem;
+    const int elements = run.clusters == Clusters::kLatents ? kDV : kDQk;
+    std::set<std::vector<std::uint16_t>> contents;
+    for (int token = 0; token < p.s_kv[0]; ++token) {
+      const std::int64_t page = inputs->kv_indices[inputs->kv_indptr[0] + token / p.page_size];
+      const auto* row =
+          inputs->kv.data<std::uint16_t>() + (page * p.page_size + token % p.page_size) * kDQk;
+      contents.insert(std::vector<std::uint16_t>(row, row + elements));
+    }
+    EXPECT_EQ(contents.size(), 2u);
+  }
+}
+
+TEST(Soundness, ReplayArgumentsNameTheRun) {
+  EXPECT_EQ(replay_arguments({.seed = 3}, 17), "--runs 1 --first 17 --seed 3");
+  EXPECT_EQ(replay_arguments({.seed = 3, .max_length = 1024}, 17),
+            "--runs 1 --first 17 --seed 3 --max-length 1024");
+}
+
+}  // namespace
+}  // namespace attest
