@@ -37,14 +37,17 @@ inline bool is_poison(Stored stored, std::uint32_t bits) {
   return bits == (stored == Stored::kFp32 ? kPoison32 : kPoison16);
 }
 
+// Of a bf16's magnitude: less than the way to where rounding to nearest leaves it, 2^-9 or more of
+// it on either side, at a power of two too.
+inline constexpr double kHalfWay = 0x1.fffp-10;
+
 // R(expected - bound) <= actual <= R(expected + bound) for bf16, R the kernel's rounding: exact, as
 // every rounding is monotone. For fp32 the last rounding is part of the bound. Written so that a
 // NaN anywhere is a failure.
 inline bool is_within(Stored stored, double actual, double expected, double bound) {
   if (!std::isfinite(expected) || !(bound >= 0)) return false;
-  // Rounding cannot take away what is inside; to nearest, neither what is half the way to the
-  // neighbour outside. That is at least 2^-9 of the magnitude, on either side of a power of two.
-  const double half_way = stored == Stored::kBf16 ? 0x1.fffp-10 * std::abs(actual) : 0;
+  // Rounding cannot take away what is inside; to nearest, nor what is within half the way outside.
+  const double half_way = stored == Stored::kBf16 ? kHalfWay * std::abs(actual) : 0;
   if (std::abs(actual - expected) <= bound + half_way) return true;
   if (stored == Stored::kFp32) return false;
   return value_of(stored, stored_bits(stored, expected - bound)) <= actual &&
@@ -78,7 +81,7 @@ inline double ratio_of(Stored stored, double actual, double expected, double bou
 // False only if ratio_of() is at most `ratio`: cheap, for the search of the largest.
 inline bool ratio_may_exceed(double ratio, Stored stored, double actual, double expected,
                              double bound) {
-  const double half_ulp = stored == Stored::kFp32 ? 0 : 0x1.fffp-10 * std::abs(expected);
+  const double half_ulp = stored == Stored::kFp32 ? 0 : kHalfWay * std::abs(expected);
   return !(std::abs(actual - expected) <= ratio * (bound + half_ulp));
 }
 

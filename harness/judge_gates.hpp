@@ -48,6 +48,31 @@ class TensorGates {
     return true;
   }
 
+  // True only if every gate takes the element, each is finite there, and no ratio exceeds `ratio`:
+  // one look that most elements need no more than.
+  bool is_unremarkable(std::int64_t i, std::uint32_t bits, double ratio) const {
+    const double actual = value_of(stored_, bits), expected = (*expected_)[i];
+    const double half_way = stored_ == Stored::kBf16 ? kHalfWay * std::abs(actual) : 0;
+    bool unremarkable = !gates_.empty();
+    for (const One& g : gates_) {  // a NaN anywhere, or a difference of infinities, is remarkable
+      const double centre = expected + (g.shift == nullptr ? 0.0 : g.shift[i]);
+      const double radius = g.radius[i], error = std::abs(actual - centre);
+      unremarkable &= radius <= std::numeric_limits<float>::max() && error <= radius + half_way &&
+                      !ratio_may_exceed(ratio, stored_, actual, centre, radius);
+    }
+    return unremarkable;
+  }
+  // True only if whatever rounding makes of `value` is taken by every gate.
+  bool takes(std::int64_t i, double value) const {
+    bool taken = !gates_.empty();
+    for (const One& g : gates_) {
+      const double centre = (*expected_)[i] + (g.shift == nullptr ? 0.0 : g.shift[i]);
+      taken &= std::abs(value - centre) <= g.radius[i];
+    }
+    // The last rounding of an fp32 is part of the bound.
+    return taken && stored_ != Stored::kFp32;
+  }
+
   Judged judge(std::int64_t i, std::uint32_t bits) const {
     if (is_poison(stored_, bits)) return {Fault::kUnwritten};
     const double actual = value_of(stored_, bits), expected = (*expected_)[i];

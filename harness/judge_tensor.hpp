@@ -24,9 +24,10 @@ class TensorJudge {
   // The i-th element of the tensor, which the gates judge.
   void element(const Place& place, std::int64_t i, std::uint32_t bits) {
     ++checked_;
+    // The first describes the tensor.
+    if (!worst_.at.tensor.empty() && gates_->is_unremarkable(i, bits, worst_.at.ratio)) return;
     if (gates_->is_unbounded(i)) ++unbounded_;
     const Judged judged = gates_->judge(i, bits);
-    if (judged.fault == Fault::kNone && !may_be_worst(i, bits)) return;
     keep(judged, place, describe_by_gate(judged.gate, place, i, bits));
   }
   // A place that owes `exactly`, or nothing at all.
@@ -50,16 +51,6 @@ class TensorJudge {
   std::string meaning(const Judged& judged) const;
 
  private:
-  bool may_be_worst(std::int64_t i, std::uint32_t bits) const {
-    if (worst_.at.tensor.empty()) return true;
-    const double actual = value_of(stored(), bits);
-    for (int g = 0; g < gates_->count(); ++g) {
-      const GateAt gate = gates_->at(g, i);
-      if (ratio_may_exceed(worst_.at.ratio, stored(), actual, gate.centre, gate.radius))
-        return true;
-    }
-    return false;
-  }
   void keep(const Judged& judged, const Place& place, Worst at);
   void note_fault(const Judged& judged, const Place& place, Worst at);
   Worst describe(const Place& place, std::uint32_t bits, GateAt gate) const;

@@ -5,6 +5,8 @@
 #include <new>
 #include <numeric>
 
+#include "fuzz/distributions/distribution.hpp"
+#include "harness/evidence.hpp"
 #include "harness/execute.hpp"
 #include "harness/generate.hpp"
 #include "harness/judge.hpp"
@@ -47,8 +49,12 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
                : explain_o(c.problem, *inputs, contract, walk.num_splits, row, at.split, at.column);
   };
   begin("judge");
-  const Subject subject{kernel.name(), c.problem, contract, walk.num_splits};
-  return judge(subject, *output, *wanted, explain);
+  const Subject subject{kernel.name(), c.problem, contract, walk.num_splits,
+                        find_distribution(c.distribution)->blind_to()};
+  Verdict verdict = judge(subject, *output, *wanted, explain);
+  begin("evidence");
+  prove(subject, *inputs, *output, *wanted, verdict);
+  return verdict;
 }
 
 }  // namespace

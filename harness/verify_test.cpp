@@ -21,7 +21,7 @@ constexpr const char* kRight[] = {
     "v1:h=3:s=1,63,64,65,300,0:page=16:splits=3:dist=needles",
     "v1:h=2:s=300,2,0:q=2,4,1:splits=1:dist=monotone",
     "v1:h=5:s=200,100:page=64:splits=2:start=1:qpad=8:opad=16:dist=uniform_logits",
-    "v1:h=2:s=320,330,400:page=64:splits=8:prefix=320:dist=needles",
+    "v1:h=2:s=320,330,400:page=64:splits=8:prefix=320",
     "v1:h=1:s=300:splits=256:scale=-0.0625",
     "v1:h=1:s=0x3:splits=8",
     "v1:h=1:s=80:page=16:base=1000:splits=2:dist=needles",

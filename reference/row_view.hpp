@@ -27,12 +27,13 @@ class RowView {
   int sequence() const { return sequence_; }
   int visible() const { return visible_; }
   float q(int d) const { return decode_bf16(q_[d]); }
-  float k(int token, int d) const {  // and v, for d < 512
+  const std::uint16_t* k_row(int token) const {  // [576] bf16; V is its first 512
     const std::int64_t entry = inputs_.kv_indptr[sequence_] + token / problem_.page_size;
     const std::int64_t slot =
         std::int64_t{inputs_.kv_indices[entry]} * problem_.page_size + token % problem_.page_size;
-    return decode_bf16(inputs_.kv.data<std::uint16_t>()[slot * kDQk + d]);
+    return inputs_.kv.data<std::uint16_t>() + slot * kDQk;
   }
+  float k(int token, int d) const { return decode_bf16(k_row(token)[d]); }  // and v, for d < 512
   // The part of `tokens` that the row sees.
   TokenRange seen(TokenRange tokens) const {
     return {std::min(tokens.begin, visible_), std::min(tokens.end, visible_)};
