@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "reports/reporter.hpp"
 
@@ -31,10 +33,11 @@ class Console : public Reporter {
     std::fflush(stderr);
     const Verdict& verdict = record.verdict;
     checked_ += verdict.checked;
-    fmt::print(to_, "{:<8} {}  {}{:.0f} ms\n", to_string(verdict.status), record.token,
-               worst_text(verdict), record.total_ms);
+    fmt::print(to_, "{:<8} {}  {}{}{:.0f} ms\n", to_string(verdict.status), record.token,
+               worst_text(verdict), seen_text(verdict.evidence), record.total_ms);
     if (verdict.status != Status::kPassed) {
       fmt::print(to_, "         {}\n", verdict.reason);
+      if (!verdict.blame.empty()) fmt::print(to_, "         blame {}\n", verdict.blame);
       if (!verdict.bucket.empty()) fmt::print(to_, "         bucket {}\n", verdict.bucket);
       fmt::print(to_, "         see it again: ./attest repro '{}'\n", record.token);
     }
@@ -56,6 +59,15 @@ class Console : public Reporter {
                          [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
     if (worst == verdict.worst.end()) return {};
     return fmt::format("ratio {:.3g} in {}  ", worst->ratio, worst->tensor);
+  }
+  // Only what has something to lose; rounded down, so that 100 % is all.
+  static std::string seen_text(const Evidence& e) {
+    std::string text;
+    for (const auto& [name, share] :
+         {std::pair{"tokens", e.tokens_visible}, {"splits", e.splits_visible}}) {
+      if (share >= 0) text += fmt::format(" {:.0f} % {}", std::floor(100 * share), name);
+    }
+    return text.empty() ? text : "sees" + text + "  ";
   }
   void flush() {
     if (std::fflush(to_) != 0 && trouble_.empty()) trouble_ = std::strerror(errno);

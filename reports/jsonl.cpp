@@ -26,6 +26,7 @@ Json to_json(const Worst& w) {
   for (const BoundTerm& term : w.terms)
     terms.push_back({{"name", term.name}, {"value", number(term.value)}});
   return {{"tensor", w.tensor},
+          {"tier", w.tier},
           {"sequence", w.sequence},
           {"query_token", w.query_token},
           {"head", w.head},
@@ -39,6 +40,34 @@ Json to_json(const Worst& w) {
           {"bound", number(w.bound)},
           {"ratio", number(w.ratio)},
           {"terms", terms}};
+}
+
+Json to_json(const Score& s) {
+  return {{"filter", s.filter},           {"z", number(s.z)},
+          {"sequence", s.sequence},       {"split", s.split},
+          {"token_begin", s.token_begin}, {"token_end", s.token_end}};
+}
+
+// -1 stands for "there is nothing to lose".
+Json share(double value) { return value < 0 ? Json(nullptr) : number(value); }
+
+Json to_json(const Evidence& e) {
+  Json scores = Json::array();
+  for (const Score& score : e.scores) scores.push_back(to_json(score));
+  return {{"logit_min", number(e.logit_min)},
+          {"logit_max", number(e.logit_max)},
+          {"n_eff_min", number(e.n_eff_min)},
+          {"n_eff_max", number(e.n_eff_max)},
+          {"flush_mass", number(e.flush_mass)},
+          {"gain_bias", number(e.gain_bias)},
+          {"condition_max", number(e.condition_max)},
+          {"tokens_visible", share(e.tokens_visible)},
+          {"pages_visible", share(e.pages_visible)},
+          {"splits_visible", share(e.splits_visible)},
+          {"smallest_weight_seen", number(e.smallest_weight_seen)},
+          {"mismatch", number(e.mismatch)},
+          {"strawmen", e.strawmen},
+          {"scores", scores}};
 }
 
 Json to_json(const Tally& t) {
@@ -71,10 +100,13 @@ class JsonLines : public Reporter {
            {"status", to_string(r.verdict.status)},
            {"reason", r.verdict.reason},
            {"bucket", r.verdict.bucket},
+           {"broken_tier", r.verdict.broken_tier},
+           {"blame", r.verdict.blame},
            {"checked", r.verdict.checked},
            {"wrong", r.verdict.wrong},
            {"total_ms", number(r.total_ms)},
-           {"worst", worst}});
+           {"worst", worst},
+           {"evidence", to_json(r.verdict.evidence)}});
   }
   void run_end(const Tally& tally, double seconds) override {
     write({{"record", "run_end"},

@@ -33,7 +33,9 @@ CaseRecord failed_case() {
   record.verdict.reason = "o is \xff wrong";  // a byte that is no UTF-8
   record.verdict.bucket = "stage2.wrong.row.mla_decode";
   record.verdict.checked = 513;
-  Worst worst{.tensor = "o", .sequence = 1, .terms = {{"P rounded to bf16", 0.5}}};
+  record.verdict.broken_tier = "T2";
+  record.verdict.blame = "the merge, split 3";
+  Worst worst{.tensor = "o", .tier = "T2", .sequence = 1, .terms = {{"P rounded to bf16", 0.5}}};
   worst.ratio = std::numeric_limits<double>::infinity();
   worst.actual = std::nan("");
   record.verdict.worst = {worst};
@@ -43,6 +45,14 @@ CaseRecord failed_case() {
 CaseRecord passed_case() {
   CaseRecord record{"v1:k=mla_decode", {}, 3};
   record.verdict.status = Status::kPassed;
+  Evidence& evidence = record.verdict.evidence;
+  evidence.tokens_visible = 0.999;
+  evidence.pages_visible = 0.5;
+  evidence.smallest_weight_seen = 1e-6;
+  evidence.logit_min = -std::numeric_limits<double>::infinity();
+  evidence.strawmen = {"zeros"};
+  evidence.scores = {
+      {.filter = "tile", .z = 3, .sequence = 1, .token_begin = 64, .token_end = 128}};
   return record;
 }
 
@@ -77,6 +87,30 @@ TEST(JsonLines, AreParsableAndTellTheWholeStoryInOrder) {
   EXPECT_EQ(records[5]["tally"]["passed"], 1);
 }
 
+TEST(JsonLines, HoldTheEvidenceTheTierAndTheBlame) {
+  File file;
+  report(*make_jsonl_reporter(file.get()));
+  std::istringstream lines(file.text());
+  std::vector<nlohmann::json> ends;
+  for (std::string line; std::getline(lines, line);) {
+    if (const auto record = nlohmann::json::parse(line); record["record"] == "case_end")
+      ends.push_back(record);
+  }
+  ASSERT_EQ(ends.size(), 2u);
+  const auto& evidence = ends[0]["evidence"];
+  EXPECT_EQ(evidence["tokens_visible"], 0.999);
+  EXPECT_EQ(evidence["pages_visible"], 0.5);
+  EXPECT_TRUE(evidence["splits_visible"].is_null());
+  EXPECT_EQ(evidence["smallest_weight_seen"], 1e-6);
+  EXPECT_EQ(evidence["logit_min"], "-inf");
+  EXPECT_EQ(evidence["strawmen"], nlohmann::json({"zeros"}));
+  EXPECT_EQ(evidence["scores"][0]["token_begin"], 64);
+  EXPECT_EQ(ends[0]["broken_tier"], "");
+  EXPECT_EQ(ends[1]["broken_tier"], "T2");
+  EXPECT_EQ(ends[1]["blame"], "the merge, split 3");
+  EXPECT_EQ(ends[1]["worst"][0]["tier"], "T2");
+}
+
 TEST(JsonLines, HaveCaseBeginOnDiskBeforeTheCaseRuns) {
   const std::string path = testing::TempDir() + "attest_case_begin.jsonl";
   std::FILE* const file = std::fopen(path.c_str(), "w");
@@ -100,7 +134,8 @@ TEST(Console, PrintsALineACaseAndTheCommandToSeeAFailureAgain) {
   report(*make_console_reporter(file.get()));
   const std::string text = file.text();
   for (const char* part :
-       {"passed   v1:k=mla_decode  3 ms\n", "failed   v1:k=mla_decode:h=1  ratio inf in o  12 ms\n",
+       {"passed   v1:k=mla_decode  sees 99 % tokens  3 ms\n", "blame the merge, split 3\n",
+        "failed   v1:k=mla_decode:h=1  ratio inf in o  12 ms\n",
         "bucket stage2.wrong.row.mla_decode\n",
         "see it again: ./attest repro 'v1:k=mla_decode:h=1'\n",
         "2 of 2 cases: passed 1, failed 1; 513 elements judged in 1.5 s\n"}) {
