@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "harness/commands.hpp"
+#include "harness/core/problem.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
 
@@ -15,6 +16,7 @@ struct Parsed {
   CommonOptions common;
   Selection selection;
   SoundnessOptions soundness;
+  DetectRequest detect;
   std::string tier = "smoke", out, token;
   std::function<int()> command;
 };
@@ -82,6 +84,25 @@ void add_soundness(CLI::App& app, Parsed& parsed) {
   sub.add_option("--out", parsed.out, "also write Markdown here");
 }
 
+void add_detect(CLI::App& app, Parsed& parsed) {
+  DetectRequest& request = parsed.detect;
+  CLI::App& detect = add_command(app, parsed, "detect", "which check sees which planted defect",
+                                 [&] { return command_detect(parsed.common, request); });
+  detect.add_option("--distribution", request.distributions, "inputs; default: all")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  detect.add_option("--length", request.lengths, "tokens; default: 64 to 327600")
+      ->check(CLI::Range(1, kMaxContext))
+      ->type_size(1)
+      ->allow_extra_args(false);
+  detect.add_option("--heads", request.heads, "query heads")
+      ->check(CLI::Range(1, kMaxHeads))
+      ->capture_default_str();
+  detect.add_option("--seed", request.seed, "of the inputs")->capture_default_str();
+  detect.add_flag("--quick", request.quick, "lengths up to 4096");
+  detect.add_option("--out", request.out, "also write Markdown here");
+}
+
 void add_commands(CLI::App& app, Parsed& parsed) {
   add_command(app, parsed, "list", "kernels, devices, suites, distributions, report formats",
               [&] { return command_list(parsed.common); });
@@ -100,6 +121,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
               [&] { return command_doctor(parsed.common); });
   add_bench(app, parsed);
   add_soundness(app, parsed);
+  add_detect(app, parsed);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The commands of `attest`. Each returns the program's exit code (design: 0 passed, 1 failed, 2
 // usage, 3 incomplete, 4 infrastructure, 5 proves too little).
 #pragma once
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,15 @@ struct CommonOptions {
   bool json = false;         // machine-readable stdout
 };
 
+struct DetectRequest {
+  std::vector<std::string> distributions;  // none: all
+  std::vector<int> lengths;                // none: 64 to 327,600
+  int heads = 4;
+  std::uint64_t seed = 0;
+  bool quick = false;  // lengths up to 4096
+  std::string out;     // Markdown
+};
+
 int command_list(const CommonOptions& common);
 int command_doctor(const CommonOptions& common);
 int command_run(const CommonOptions& common, const Selection& selection);
@@ -24,6 +34,7 @@ int command_nightly(const CommonOptions& common, const std::string& tier, std::s
 int command_repro(const CommonOptions& common, const std::string& token);
 int command_bench_emulator(const CommonOptions& common, const std::string& markdown_path);
 int command_bench_reference(const CommonOptions& common, const std::string& markdown_path);
+int command_detect(const CommonOptions& common, const DetectRequest& request);
 
 int command_soundness(const CommonOptions& common, const SoundnessOptions& options,
                       const std::string& markdown_path);

@@ -19,7 +19,7 @@ double lse_of(const Observed& actual, std::size_t i) {
 }
 double o_of(const Observed& actual, std::size_t i) { return decode_bf16(actual.output.o[i]); }
 double rounded_o(const Yardstick& y, std::size_t i) {
-  return decode_bf16(encode_bf16(y.expected.o[i]));
+  return decode_bf16(encode_bf16(y.reference.expected.o[i]));
 }
 
 // torch.isclose(actual, expected) with equal_nan=False: an infinity is close to itself alone, a NaN
@@ -34,8 +34,8 @@ bool is_close(double actual, double expected, double atol, double rtol) {
 template <int kHundredths>
 bool allclose(const Yardstick& y, const Observed& actual) {
   constexpr double kTolerance = kHundredths * 0.01;  // Source: the columns' own names
-  for (std::size_t i = 0; i < y.expected.o.size(); ++i) {
-    if (!is_close(o_of(actual, i), y.expected.o[i], kTolerance, kTolerance)) return false;
+  for (std::size_t i = 0; i < y.reference.expected.o.size(); ++i) {
+    if (!is_close(o_of(actual, i), y.reference.expected.o[i], kTolerance, kTolerance)) return false;
   }
   return true;
 }
@@ -54,10 +54,11 @@ bool check_allclose(std::size_t elements, const Expected& expected, const Actual
 }
 bool aiter(const Yardstick& y, const Observed& actual) {
   return check_allclose(
-             y.expected.o.size(), [&](std::size_t i) { return rounded_o(y, i); },
+             y.reference.expected.o.size(), [&](std::size_t i) { return rounded_o(y, i); },
              [&](std::size_t i) { return o_of(actual, i); }) &&
          check_allclose(
-             y.expected.lse.size(), [&](std::size_t i) { return y.expected.lse[i]; },
+             y.reference.expected.lse.size(),
+             [&](std::size_t i) { return y.reference.expected.lse[i]; },
              [&](std::size_t i) { return lse_of(actual, i); });
 }
 
@@ -79,11 +80,11 @@ bool cosine(const Yardstick& y, const Observed& actual) {
   constexpr double kLimit = kTenthsOfAMillionth * 1e-7;
   constexpr double kLeast = 1e-12;  // Source: cal_diff's max(..., 1e-12)
   return cosine_difference(
-             y.expected.o.size(), [&](std::size_t i) { return o_of(actual, i); },
-             [&](std::size_t i) { return y.expected.o[i]; }, kLeast) < kLimit &&
+             y.reference.expected.o.size(), [&](std::size_t i) { return o_of(actual, i); },
+             [&](std::size_t i) { return y.reference.expected.o[i]; }, kLeast) < kLimit &&
          cosine_difference(
-             y.expected.lse.size(), [&](std::size_t i) { return lse_of(actual, i); },
-             [&](std::size_t i) { return y.expected.lse[i]; }, kLeast) < kLimit;
+             y.reference.expected.lse.size(), [&](std::size_t i) { return lse_of(actual, i); },
+             [&](std::size_t i) { return y.reference.expected.lse[i]; }, kLeast) < kLimit;
 }
 
 // oneDNN tests/benchdnn/sdpa/sdpa.cpp, setup_cmp, and utils/compare.cpp, compare_p2p, for a bf16
@@ -103,10 +104,10 @@ bool benchdnn_element(double expected_fp32, double actual, double threshold, dou
 }
 bool benchdnn(const Yardstick& y, const Observed& actual) {
   // n_keys is the problem's, of the longest sequence.
-  const int keys = *std::max_element(y.problem.s_kv.begin(), y.problem.s_kv.end());
+  const int keys = *std::max_element(y.subject.problem.s_kv.begin(), y.subject.problem.s_kv.end());
   const double threshold = 8.0 * (1.0 + keys) * 0x1p-7;  // Source: setup_cmp, trh_coeff of forward
-  for (std::size_t i = 0; i < y.expected.o.size(); ++i) {
-    if (!benchdnn_element(y.expected.o[i], o_of(actual, i), threshold, y.magnitude[i])) {
+  for (std::size_t i = 0; i < y.reference.expected.o.size(); ++i) {
+    if (!benchdnn_element(y.reference.expected.o[i], o_of(actual, i), threshold, y.magnitude[i])) {
       return false;
     }
   }
@@ -144,11 +145,11 @@ bool flash_mla(const Yardstick& y, const Observed& actual) {
   constexpr FlashMlaLimits kO = {8e-4, 2.01 / 128, 5e-6};      // Source: lines 170-171 of it
   constexpr FlashMlaLimits kLse = {1e-6, 8.01 / 65536, 1e-7};  // Source: as kO
   return flash_mla_tensor(
-             y.expected.o.size(), [&](std::size_t i) { return o_of(actual, i); },
+             y.reference.expected.o.size(), [&](std::size_t i) { return o_of(actual, i); },
              [&](std::size_t i) { return rounded_o(y, i); }, kO) &&
          flash_mla_tensor(
-             y.expected.lse.size(), [&](std::size_t i) { return lse_of(actual, i); },
-             [&](std::size_t i) { return static_cast<float>(y.expected.lse[i]); }, kLse);
+             y.reference.expected.lse.size(), [&](std::size_t i) { return lse_of(actual, i); },
+             [&](std::size_t i) { return static_cast<float>(y.reference.expected.lse[i]); }, kLse);
 }
 
 // Dao-AILab/flash-attention tests/test_flash_attn.py: (out - out_ref).abs().max() <= 2 * (out_pt -

@@ -7,23 +7,19 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/core/contract.hpp"
 #include "harness/core/expected.hpp"
 #include "harness/core/output.hpp"
-#include "harness/core/problem.hpp"
 #include "harness/core/verdict.hpp"
+#include "harness/subject.hpp"
+#include "reference/reference.hpp"
 
 namespace attest {
 
 // What the outputs of one case's data are held against.
 struct Yardstick {
-  const Problem& problem;
-  const Contract& contract;
-  int num_splits = 1;
-  const Expected& expected;
-  const Tiers& tiers;  // under the contract
-  const Bound& t1;     // T1 of the same arithmetic with the schedule not declared; may be empty
-  const Bound& t1_shift;
+  const Subject& subject;
+  const Reference& reference;  // under the subject's contract
+  const Tiers& undeclared;     // of the same arithmetic with its schedule not declared: has T1
   std::span<const float> magnitude;          // [rows, 512] sum a|v|
   std::span<const std::uint16_t> pytorch_o;  // [rows, 512] of PyTorch's own attention in bf16
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 
 #include "harness/core/formats.hpp"
@@ -18,33 +19,37 @@
 namespace attest {
 namespace {
 
-// 2 rows of expected results of our choice, one split, no data behind them.
+constexpr int kRows = 4;  // enough elements for the share of mismatches
+
+// Expected results of our choice, one split, no data behind them.
 struct Fixture {
   Problem problem;
   Contract contract;
-  Expected expected;
-  Tiers tiers;
-  Bound t1, t1_shift;
-  std::vector<float> magnitude = std::vector<float>(2 * kDV, 0.8f);
+  Reference reference;
+  Expected& expected = reference.expected;
+  Tiers& tiers = reference.tiers;
+  Tiers undeclared;
+  std::vector<float> magnitude = std::vector<float>(kRows * kDV, 0.8f);
   std::vector<std::uint16_t> pytorch_o;
   Output output;
   std::vector<Score> scores;
 
+  Fixture(const Fixture&) = delete;
   explicit Fixture(double size = 1, int keys = 1000) {
-    problem.h_q = 2;
+    problem.h_q = kRows;
     problem.s_kv = {keys};
-    expected.rows = 2;
-    for (int i = 0; i < 2 * kDV; ++i) {
+    expected.rows = kRows;
+    for (int i = 0; i < kRows * kDV; ++i) {
       // bf16 values of both signs between 0.5 and 1, times `size`
-      expected.o.push_back(decode_bf16(encode_bf16((i % 2 ? -1 : 1) * (0.5 + i / 2048.0))) * size);
+      expected.o.push_back(decode_bf16(encode_bf16((i % 2 ? -1 : 1) * (0.5 + i / 4096.0))) * size);
     }
-    expected.lse = {7, 8};
-    tiers.t0.o.assign(2 * kDV, static_cast<float>(1e-3 * size));
-    tiers.t0.lse.assign(2, 1e-4f);
-    t1 = tiers.t0;
-    output.o.resize(2 * kDV);
-    pytorch_o.resize(2 * kDV);
-    for (int i = 0; i < 2 * kDV; ++i) output.o[i] = pytorch_o[i] = encode_bf16(expected.o[i]);
+    expected.lse = {7, 8, 9, 10};
+    tiers.t0.o.assign(kRows * kDV, static_cast<float>(1e-3 * size));
+    tiers.t0.lse.assign(kRows, 1e-4f);
+    undeclared.t1 = tiers.t0;
+    output.o.resize(kRows * kDV);
+    pytorch_o.resize(kRows * kDV);
+    for (int i = 0; i < kRows * kDV; ++i) output.o[i] = pytorch_o[i] = encode_bf16(expected.o[i]);
     for (double lse : expected.lse) output.lse.push_back(std::bit_cast<std::uint32_t>(float(lse)));
   }
 
@@ -53,10 +58,12 @@ struct Fixture {
     output.lse[i] = std::bit_cast<std::uint32_t>(static_cast<float>(value));
   }
   bool accepts(std::string_view name) const {
-    const Yardstick yardstick{problem, contract, 1,         expected, tiers,
-                              t1,      t1_shift, magnitude, pytorch_o};
+    const Subject subject{"kernel_x", problem, contract};
+    const Yardstick yardstick{subject, reference, undeclared, magnitude, pytorch_o};
     for (const Comparator& comparator : all_comparators()) {
-      if (comparator.name == name) return comparator.accepts(yardstick, {output, scores});
+      if (comparator.name != name) continue;
+      if (comparator.has_rule != nullptr && !comparator.has_rule(yardstick)) return true;
+      return comparator.accepts(yardstick, {output, scores});
     }
     ADD_FAILURE() << "no comparator " << name;
     return false;
@@ -66,7 +73,6 @@ struct Fixture {
 TEST(Comparators, AllAcceptTheExpectedResultAndSayWhereTheyComeFrom) {
   const Fixture right;
   for (const Comparator& comparator : all_comparators()) {
-    if (comparator.name == "T2p o") continue;  // has_rule is false: no schedule
     EXPECT_TRUE(right.accepts(comparator.name)) << comparator.name;
     EXPECT_FALSE(comparator.source.empty());
   }
@@ -74,17 +80,17 @@ TEST(Comparators, AllAcceptTheExpectedResultAndSayWhereTheyComeFrom) {
 }
 
 TEST(Comparators, NoneAcceptsANanOfAnyPayload) {
+  // Those that do not look at the elements of o, let one fail, or have no rule without a schedule.
+  const std::set<std::string_view> kBlind = {"lse",   "partials", "scores",
+                                             "T2p o", "mismatch", "aiter 5 %"};
   for (const std::uint16_t payload : {0x7fc0, 0xffff, 0x7f81}) {
     Fixture wrong;
     wrong.output.o[3] = payload;
     for (const Comparator& comparator : all_comparators()) {
-      if (comparator.name == "T2p o" || comparator.name == "lse" || comparator.name == "partials" ||
-          comparator.name == "scores" || comparator.name == "aiter 5 %") {
-        continue;  // do not look at o's elements, or let one fail
-      }
+      if (kBlind.contains(comparator.name)) continue;
       EXPECT_FALSE(wrong.accepts(comparator.name)) << comparator.name;
     }
-    EXPECT_TRUE(wrong.accepts("aiter 5 %"));  // one of 1024
+    EXPECT_TRUE(wrong.accepts("aiter 5 %"));  // one of 2048
   }
 }
 
@@ -104,30 +110,29 @@ TEST(Comparators, AllcloseAllowsItsTwoTolerancesTogether) {
 
 TEST(Comparators, AiterLetsFivePercentFailAndNoMore) {
   Fixture at;
-  for (int i = 0; i < 51; ++i) at.set_o(i, 1e30);  // 5 % of 1024 is 51.2
+  for (int i = 0; i < 102; ++i) at.set_o(i, 1e30);  // 5 % of 2048 is 102.4
   EXPECT_TRUE(at.accepts("aiter 5 %"));
-  at.set_o(51, 1e30);
+  at.set_o(102, 1e30);
   EXPECT_FALSE(at.accepts("aiter 5 %"));
   Fixture lse;
-  lse.set_lse(0, 7.2);
+  for (int row = 0; row < 4; ++row) lse.set_lse(row, 7.2);
   EXPECT_FALSE(lse.accepts("aiter 5 %"));
 }
 
 // Of equal errors e with random signs the cosine difference is e^2 / 2 (relative): the limits are
 // relative errors of 4.5e-3 and 3.2e-3.
 TEST(Comparators, CosineSeesARelativeErrorOfTheWholeTensor) {
-  const auto with_error = [](double relative) {
-    Fixture fixture;
-    for (int i = 0; i < 2 * kDV; ++i) {
-      fixture.expected.o[i] =
-          decode_bf16(fixture.output.o[i]) * (1 + (i % 4 < 2 ? 1 : -1) * relative);
+  const auto accepts = [](std::string_view name, double relative) {
+    Fixture at;
+    for (int i = 0; i < kRows * kDV; ++i) {
+      at.expected.o[i] = decode_bf16(at.output.o[i]) * (1 + (i % 4 < 2 ? 1 : -1) * relative);
     }
-    return fixture;
+    return at.accepts(name);
   };
-  EXPECT_TRUE(with_error(3.0e-3).accepts("cosine 5e-6"));
-  EXPECT_FALSE(with_error(3.4e-3).accepts("cosine 5e-6"));
-  EXPECT_TRUE(with_error(4.3e-3).accepts("cosine 1e-5"));
-  EXPECT_FALSE(with_error(4.7e-3).accepts("cosine 1e-5"));
+  EXPECT_TRUE(accepts("cosine 5e-6", 3.0e-3));
+  EXPECT_FALSE(accepts("cosine 5e-6", 3.4e-3));
+  EXPECT_TRUE(accepts("cosine 1e-5", 4.3e-3));
+  EXPECT_FALSE(accepts("cosine 1e-5", 4.7e-3));
   Fixture lse;
   lse.set_lse(0, 7.1);
   EXPECT_FALSE(lse.accepts("cosine 1e-5"));
@@ -137,7 +142,7 @@ TEST(Comparators, BenchdnnAcceptsZerosFromFifteenKeysOn) {
   for (const int keys : {14, 15}) {
     Fixture zeros(1, keys);
     for (std::uint16_t& o : zeros.output.o) o = 0;
-    zeros.magnitude.assign(2 * kDV, 1.0f);
+    zeros.magnitude.assign(kRows * kDV, 1.0f);
     EXPECT_EQ(zeros.accepts("benchdnn"), keys == 15) << keys;
   }
 }
@@ -192,7 +197,10 @@ TEST(Comparators, OursJudgeEachTensorByItsOwnGate) {
   EXPECT_FALSE(lse.accepts("lse"));
   EXPECT_FALSE(lse.accepts("T1 o+lse"));
   EXPECT_FALSE(lse.accepts("attest"));
-  score.scores.push_back({.filter = "tile", .z = -12.5});
+  score.tiers.t2 = score.tiers.t2p = score.tiers.t0;
+  score.scores.push_back({.filter = "tile", .z = -12});
+  EXPECT_TRUE(score.accepts("scores"));
+  score.scores[0].z = -12.5;
   EXPECT_TRUE(score.accepts("lse"));
   EXPECT_FALSE(score.accepts("scores"));
   EXPECT_FALSE(score.accepts("attest"));
@@ -203,18 +211,21 @@ TEST(Comparators, OursJudgeEachTensorByItsOwnGate) {
 TEST(Comparators, OursJudgeAboutTheShiftedValueOfT2p) {
   Fixture at;
   at.tiers.t2 = at.tiers.t2p = at.tiers.t0;
-  at.tiers.p_shift = at.tiers.t0;  // + 1e-3 on o, + 1e-4 on lse
-  at.tiers.t2p.o.assign(2 * kDV, 1e-6f);
-  EXPECT_FALSE(at.accepts("T2p o"));  // the unshifted value is 1e-3 away
-  for (int i = 0; i < 2 * kDV; ++i) at.set_o(i, at.expected.o[i] + 1e-3);
+  at.tiers.p_shift.o.assign(kRows * kDV, 3e-3f);
+  at.tiers.p_shift.lse.assign(kRows, 0);
+  at.tiers.t2p.o.assign(kRows * kDV, 1e-6f);
+  EXPECT_FALSE(at.accepts("mismatch"));
+  EXPECT_FALSE(at.accepts("T2p o"));  // the unshifted value is 3e-3 away
+  for (int i = 0; i < kRows * kDV; ++i) at.set_o(i, at.expected.o[i] + 3e-3);
   EXPECT_TRUE(at.accepts("T2p o"));
+  EXPECT_TRUE(at.accepts("mismatch"));
 }
 
 // -------- partials: [rows, splits] against [tokens, splits, heads]
 
 TEST(Comparators, OursFindAWrongPartialOfAnyHeadAndSplitAndSkipEmptySplits) {
-  Fixture at;
-  const std::size_t rows = 2, splits = 3;
+  Fixture at(1, 128);  // two splits of 64 tokens, and an empty one
+  const std::size_t rows = kRows, splits = 3;
   at.expected.num_splits = 3;
   for (std::size_t i = 0; i < rows * splits; ++i) {
     const bool empty = i % splits == 2;
@@ -232,8 +243,8 @@ TEST(Comparators, OursFindAWrongPartialOfAnyHeadAndSplitAndSkipEmptySplits) {
       std::fill_n(at.output.partial_o.begin() + (split * rows + row) * kDV, kDV, bits);
     }
   }
-  const Bound none;
-  const Yardstick yardstick{at.problem, at.contract, 3, at.expected, at.tiers, none, none, {}, {}};
+  const Subject subject{"kernel_x", at.problem, at.contract, 3};
+  const Yardstick yardstick{subject, at.reference, at.undeclared, {}, {}};
   const Comparator* partials = nullptr;
   for (const Comparator& comparator : all_comparators()) {
     if (comparator.name == "partials") partials = &comparator;
@@ -241,7 +252,8 @@ TEST(Comparators, OursFindAWrongPartialOfAnyHeadAndSplitAndSkipEmptySplits) {
   ASSERT_NE(partials, nullptr);
   EXPECT_TRUE(partials->accepts(yardstick, {at.output, {}}));
   Output wrong = at.output;
-  wrong.partial_o[3 * kDV + 511] = std::bit_cast<std::uint32_t>(4.01f);  // split 1 of head 1
+  wrong.partial_o[(rows + 1) * kDV + 511] =
+      std::bit_cast<std::uint32_t>(4.01f);  // split 1 of head 1
   EXPECT_FALSE(partials->accepts(yardstick, {wrong, {}}));
   wrong = at.output;
   std::swap(wrong.partial_lse[0], wrong.partial_lse[1]);

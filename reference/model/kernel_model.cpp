@@ -4,6 +4,7 @@
 
 #include "harness/core/check.hpp"
 #include "harness/core/parallel.hpp"
+#include "reference/model/defects.hpp"
 #include "reference/model/steps.hpp"
 
 namespace attest::model {
@@ -38,22 +39,38 @@ std::vector<RowResult> run_split(const Setup& setup, const Place& place) {
     heads[h].q = query_of(setup, place, h);
     heads[h].waves.resize(a.waves_per_split);
   }
+  PlantedSplit planted(setup, place);
+  planted.queries(heads);
+  planted.first_maxima(heads);
   Tile tile;
   std::vector<float> p;
   int wave = 0;
   for (int begin = place.tokens.begin; begin < place.tokens.end; begin += a.tile_tokens) {
     const TokenRange tokens{begin, std::min(begin + a.tile_tokens, place.tokens.end)};
-    load_tile(setup, rows_of_tile(setup, place, tokens), tile);
+    TileRows rows = rows_of_tile(setup, place, tokens);
+    planted.rows(tokens, rows);
+    if (rows.keys.empty()) continue;
+    load_tile(setup, rows, tile);
+    planted.loaded(tokens, tile);
     for (Head& head : heads) score_tile(setup, tile, head);
+    planted.scores(heads);
+    planted.before_move(wave, heads);
     move_maxima(setup, wave, heads);
+    planted.after_move(tokens, wave, heads);
     for (Head& head : heads) {
       weigh_tile(setup, head, tile, head.waves[wave], p);
       accumulate_tile(setup, p, tile, head.waves[wave]);
+      planted.accumulated(head.waves[wave]);
     }
     wave = (wave + 1) % a.waves_per_split;
   }
   std::vector<RowResult> results;
-  for (Head& head : heads) results.push_back(finish_split(setup, join_waves(setup, head.waves)));
+  for (Head& head : heads) {
+    const Wave all = join_waves(setup, head.waves);
+    // A defect may have left the split no token.
+    results.push_back(all.max == kNoScore ? RowResult{} : finish_split(setup, all));
+    planted.result(results.back());
+  }
   return results;
 }
 
@@ -66,10 +83,13 @@ std::vector<RowResult> stage1(const Setup& setup, const Place& place) {
 void merge_row(const Setup& setup, const Place& first, int live, int head, Stores& stores) {
   std::vector<RowResult> splits;
   for (int split = 0; split < live; ++split) {
+    if (skips_split(setup, split, live)) continue;
     const RowResult stored = stores.stored_partial(first.token, split, head);
     if (stored.lse != kNoScore) splits.push_back(stored);
   }
-  stores.final(first.token, head, merge_splits(setup, splits));
+  RowResult merged = merge_splits(setup, splits);
+  plant_merge(setup, splits, live, merged);
+  stores.final(first.token, head, merged);
 }
 
 void finish_empty_rows(const Setup& setup, Stores& stores) {
@@ -100,17 +120,18 @@ Setup::Setup(const Problem& p, const Inputs& in, const Contract& c, const ModelO
     : problem(p),
       inputs(in),
       contract(c),
-      arithmetic(c.arithmetic),
+      arithmetic(planted_arithmetic(c.arithmetic, o.defect)),
       options(o),
       units(c.arithmetic, o),
-      p_format(c.arithmetic),
+      p_format(arithmetic),
       log2_scores(c.arithmetic.lse_in_log2 || c.arithmetic.scaled_q),
-      q_scale(p.sm_scale * kLog2e),
-      dot_scale(c.arithmetic.scaled_q ? 1.0f : (log2_scores ? q_scale : p.sm_scale)) {}
+      q_scale(planted_scale(p.sm_scale, o.defect) * kLog2e),
+      dot_scale(c.arithmetic.scaled_q
+                    ? 1.0f
+                    : (log2_scores ? q_scale : planted_scale(p.sm_scale, o.defect))) {}
 
 Result<ModelResult> run_model(const Problem& problem, const Inputs& inputs,
                               const Contract& contract, const ModelOptions& options) {
-  ATTEST_CHECK(options.defect == Defect::kNone);
   const Setup setup(problem, inputs, contract, options);
   ModelResult result;
   Stores stores(setup, result);
@@ -118,6 +139,9 @@ Result<ModelResult> run_model(const Problem& problem, const Inputs& inputs,
   const bool merges = options.num_splits > 1;
   const auto run = [&](int, std::size_t i) {
     const Place& place = places[i];
+    if (merges && options.right != nullptr && !touches(setup, place)) {
+      return stores.copy_partials(place, *options.right);
+    }
     const std::vector<RowResult> heads = stage1(setup, place);
     const bool empty = place.tokens.begin == place.tokens.end;
     for (int head = 0; head < problem.h_q; ++head) {

@@ -37,14 +37,18 @@ enum class Defect {
   kSkipRope,
   kNextHeadsQInOneSplit,
   kTokenScaledTwice,
+  kIgnoresScores,
   // online softmax
   kSkipRescaleOfO,
   kSkipRescaleOfOInLastTile,
   kSkipRescaleOfL,
+  kRescalesOTwice,
+  kRescaleFivePercentOff,
   kNoMaxSubtraction,
   kMaxStartsAtZero,
   // roundings that were not declared
   kTruncatesP,
+  kRoundsPToFp8,
   kTruncatesO,
   kAccumulatesOInBf16,
   kStoresPartialsInBf16,
@@ -59,6 +63,9 @@ enum class Defect {
   kNanOfEmptySplit,
   kZeros,
 };
+inline constexpr Defect kLastDefect = Defect::kZeros;
+
+struct ModelResult;
 
 // How exp2, log2 and 1/x use what their declaration allows them.
 enum class Transcendental {
@@ -72,6 +79,9 @@ struct ModelOptions {
   int num_splits = 1;
   int threads = 1;
   Defect defect = Defect::kNone;
+  // The result of the same launch without a defect: what the defect does not touch is copied from
+  // it.
+  const ModelResult* right = nullptr;
   Transcendental transcendental = Transcendental::kNearest;
   bool ieee_division = false;  // o / l rounded once, where divide_u would allow o * (1 / l)
   std::uint64_t seed = 0;      // of kRandom, and of the errors of a dequantised K

@@ -4,6 +4,7 @@
 
 #include "harness/core/formats.hpp"
 #include "harness/core/poison.hpp"
+#include "reference/model/defects.hpp"
 #include "reference/model/steps.hpp"
 
 namespace attest::model {
@@ -111,6 +112,15 @@ void Stores::partial(const Place& place, int head, const RowResult& value) {
   }
 }
 
+void Stores::copy_partials(const Place& place, const ModelResult& from) {
+  const std::int64_t first = partial_index(place.token, place.split, 0);
+  const std::int64_t heads = setup_.problem.h_q;
+  std::copy_n(from.output.partial_lse.begin() + first, heads,
+              result_.output.partial_lse.begin() + first);
+  std::copy_n(from.output.partial_o.begin() + first * kDV, heads * kDV,
+              result_.output.partial_o.begin() + first * kDV);
+}
+
 RowResult Stores::stored_partial(std::int64_t token, int split, int head) const {
   const std::int64_t at = partial_index(token, split, head);
   RowResult value;
@@ -123,8 +133,10 @@ RowResult Stores::stored_partial(std::int64_t token, int split, int head) const 
   return value;
 }
 
-void Stores::final(std::int64_t token, int head, const RowResult& value) {
-  const std::int64_t row = token * setup_.problem.h_q + head;
+void Stores::final(std::int64_t token, int head, const RowResult& right) {
+  RowResult value = right;
+  plant_final(setup_, value);
+  const std::int64_t row = token * setup_.problem.h_q + planted_head(setup_, head);
   const Rounding rounding =
       setup_.arithmetic.o_truncates ? Rounding::kTowardZero : Rounding::kNearestEven;
   result_.output.lse[row] = std::bit_cast<std::uint32_t>(value.lse);

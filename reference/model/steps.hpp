@@ -28,7 +28,7 @@ struct Setup {
   const Problem& problem;
   const Inputs& inputs;
   const Contract& contract;
-  const Arithmetic& arithmetic;
+  const Arithmetic arithmetic;  // the contract's, but for a planted rounding
   const ModelOptions& options;
   Units units;
   PFormat p_format;
@@ -99,6 +99,7 @@ RowResult merge_splits(const Setup& setup, std::span<const RowResult> splits);
 struct Stores {
   Stores(const Setup& setup, ModelResult& result);
   void partial(const Place& place, int head, const RowResult& value);
+  void copy_partials(const Place& place, const ModelResult& from);  // of all heads
   void final(std::int64_t token, int head, const RowResult& value);
   RowResult stored_partial(std::int64_t token, int split, int head) const;  // as the merge reads it
 

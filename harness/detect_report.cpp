@@ -1,0 +1,318 @@
+#include "harness/detect_report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/comparators.hpp"
+#include "harness/machine.hpp"
+
+namespace attest {
+namespace {
+
+using Cases = std::vector<const DetectCase*>;
+
+std::size_t ours() { return all_comparators().size() - 1; }  // all of our gates together
+
+std::vector<int> lengths_of(const Detection& detection) {
+  std::set<int> lengths;
+  for (const DetectCase& c : detection.cases) lengths.insert(c.length);
+  return {lengths.begin(), lengths.end()};
+}
+
+std::vector<std::string> distributions_of(const Detection& detection) {
+  std::vector<std::string> names;
+  for (const DetectCase& c : detection.cases) {
+    if (std::find(names.begin(), names.end(), c.distribution) == names.end()) {
+      names.push_back(c.distribution);
+    }
+  }
+  return names;
+}
+
+// Of one length; of one distribution, or of all when the name is empty.
+Cases cases_of(const Detection& detection, int length, std::string_view distribution = {}) {
+  Cases found;
+  for (const DetectCase& c : detection.cases) {
+    if (c.length == length && (distribution.empty() || c.distribution == distribution)) {
+      found.push_back(&c);
+    }
+  }
+  return found;
+}
+
+// Whether the defect changes anything in the case.
+bool has_effect(const DetectCase& c, std::size_t defect) {
+  const auto& cells = c.defects[defect];
+  return std::any_of(cells.begin(), cells.end(),
+                     [](Cell cell) { return cell == Cell::kMissed || cell == Cell::kCaught; });
+}
+
+bool any_has(const Cases& cases, std::size_t defect, std::size_t comparator, Cell cell) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [&](const DetectCase* c) { return c->defects[defect][comparator] == cell; });
+}
+
+bool any_effect(const Cases& cases, std::size_t defect) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [&](const DetectCase* c) { return has_effect(*c, defect); });
+}
+
+int effective(const Cases& cases) {
+  int count = 0;
+  for (std::size_t d = 0; d < planted_defects().size(); ++d) count += any_effect(cases, d) ? 1 : 0;
+  return count;
+}
+
+// "17", of the defects with an effect; with F where the correct kernel is rejected in some case.
+std::string missed_text(const Cases& cases, std::size_t comparator) {
+  int missed = 0, false_alarms = 0, rules = 0;
+  for (const DetectCase* c : cases) {
+    false_alarms += c->correct[comparator] == Cell::kFalseAlarm ? 1 : 0;
+    rules += c->correct[comparator] == Cell::kNoRule ? 0 : 1;
+  }
+  if (rules == 0) return " ";
+  for (std::size_t d = 0; d < planted_defects().size(); ++d) {
+    missed += any_effect(cases, d) && !any_has(cases, d, comparator, Cell::kCaught) ? 1 : 0;
+  }
+  if (false_alarms == static_cast<int>(cases.size())) return "F";
+  return false_alarms > 0 ? fmt::format("{} (F in {})", missed, false_alarms)
+                          : fmt::format("{}", missed);
+}
+
+std::string header(std::string_view first, std::string_view second) {
+  std::string names = fmt::format("| {} | {} |", first, second), line = "|---:|---:|";
+  for (const Comparator& comparator : all_comparators()) {
+    names += fmt::format(" {0}{1}{0} |", comparator.ours ? "**" : "", comparator.name);
+    line += "---:|";
+  }
+  return names + "\n" + line + "\n";
+}
+
+std::string headline(const Detection& detection, std::string_view distribution) {
+  std::string text = header("tokens", "defects with an effect");
+  for (const int length : lengths_of(detection)) {
+    const Cases cases = cases_of(detection, length, distribution);
+    text += fmt::format("| {} | {} |", length, effective(cases));
+    for (std::size_t k = 0; k < all_comparators().size(); ++k) {
+      text += fmt::format(" {} |", missed_text(cases, k));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+// Names of the distributions that show a defect to our gates.
+std::vector<std::string> shown_by(const Cases& cases, std::size_t defect) {
+  std::vector<std::string> names;
+  for (const DetectCase* c : cases) {
+    if (c->defects[defect][ours()] == Cell::kCaught) names.push_back(c->distribution);
+  }
+  return names;
+}
+
+std::string shown_text(const Cases& cases, std::size_t defect) {
+  if (!any_effect(cases, defect)) return "-";
+  const auto names = shown_by(cases, defect);
+  const auto effects = std::count_if(cases.begin(), cases.end(),
+                                     [&](const DetectCase* c) { return has_effect(*c, defect); });
+  if (names.empty()) return fmt::format("**MISSED**, 0 of {}", effects);
+  return fmt::format("{} of {}", names.size(), effects);
+}
+
+// Distributions that show the defect at every length where it has an effect on any.
+std::vector<std::string> always_shown_by(const Detection& detection, std::size_t defect) {
+  std::vector<std::string> names = distributions_of(detection);
+  for (const int length : lengths_of(detection)) {
+    const Cases cases = cases_of(detection, length);
+    if (!any_effect(cases, defect)) continue;
+    const auto here = shown_by(cases, defect);
+    std::erase_if(names, [&](const std::string& name) {
+      return std::find(here.begin(), here.end(), name) == here.end();
+    });
+  }
+  return names;
+}
+
+bool has_any_effect(const Detection& detection, std::size_t defect) {
+  return std::any_of(detection.cases.begin(), detection.cases.end(),
+                     [&](const DetectCase& c) { return has_effect(c, defect); });
+}
+
+std::string by_defect(const Detection& detection) {
+  std::string text = "| defect |", line = "|---|";
+  for (const int length : lengths_of(detection)) {
+    text += fmt::format(" {} |", length);
+    line += "---:|";
+  }
+  text += " seen at every length with |\n" + line + "---|\n";
+  const auto defects = planted_defects();
+  for (std::size_t d = 0; d < defects.size(); ++d) {
+    text += fmt::format("| {} |", model::name_of(defects[d]));
+    for (const int length : lengths_of(detection)) {
+      text += fmt::format(" {} |", shown_text(cases_of(detection, length), d));
+    }
+    const auto names = has_any_effect(detection, d) ? always_shown_by(detection, d)
+                                                    : std::vector<std::string>{"-"};
+    text += fmt::format(" {} |\n", names.empty() ? std::string("no single one")
+                                                 : fmt::format("{}", fmt::join(names, ", ")));
+  }
+  return text;
+}
+
+std::string letters(const Detection& detection, std::string_view distribution,
+                    std::size_t comparator, std::size_t defect, bool of_correct) {
+  std::string text;
+  for (const int length : lengths_of(detection)) {
+    for (const DetectCase* c : cases_of(detection, length, distribution)) {
+      const Cell cell = of_correct ? c->correct[comparator] : c->defects[defect][comparator];
+      text += of_correct && cell == Cell::kNoEffect ? '+' : static_cast<char>(cell);
+    }
+  }
+  return text;
+}
+
+std::string matrix(const Detection& detection, std::string_view distribution) {
+  const auto defects = planted_defects();
+  std::size_t width = 0;
+  for (const model::Defect defect : defects) width = std::max(width, name_of(defect).size());
+  std::string text = fmt::format("```\n{:{}}", "", width);
+  for (const Comparator& comparator : all_comparators())
+    text += fmt::format("  {:13}", comparator.name);
+  text += fmt::format("\n{:{}}", "(the correct kernel)", width);
+  for (std::size_t k = 0; k < all_comparators().size(); ++k) {
+    text += fmt::format("  {:13}", letters(detection, distribution, k, 0, true));
+  }
+  for (std::size_t d = 0; d < defects.size(); ++d) {
+    text += fmt::format("\n{:{}}", name_of(defects[d]), width);
+    for (std::size_t k = 0; k < all_comparators().size(); ++k) {
+      text += fmt::format("  {:13}", letters(detection, distribution, k, d, false));
+    }
+  }
+  return text + "\n```\n";
+}
+
+std::string by_distribution(const Detection& detection) {
+  std::string text = header("distribution", "defects with an effect");
+  const int longest = lengths_of(detection).back();
+  for (const std::string& name : distributions_of(detection)) {
+    const Cases cases = cases_of(detection, longest, name);
+    text += fmt::format("| {} | {} |", name, effective(cases));
+    for (std::size_t k = 0; k < all_comparators().size(); ++k) {
+      text += fmt::format(" {} |", missed_text(cases, k));
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string sources() {
+  std::string text;
+  for (const Comparator& comparator : all_comparators()) {
+    text += fmt::format("- {}: {}\n", comparator.name, comparator.source);
+  }
+  return text;
+}
+
+std::string cuts(const Detection& detection) {
+  std::vector<std::string> parts;
+  for (const int length : lengths_of(detection)) {
+    parts.push_back(fmt::format("{} in {}", length, splits_for(length)));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+std::vector<std::string> detect_holes(const Detection& detection) {
+  std::vector<std::string> holes;
+  const auto defects = planted_defects();
+  for (const int length : lengths_of(detection)) {
+    const Cases cases = cases_of(detection, length);
+    for (std::size_t d = 0; d < defects.size(); ++d) {
+      if (any_effect(cases, d) && shown_by(cases, d).empty()) {
+        holes.push_back(fmt::format("MISSED at {} tokens by every distribution: {}", length,
+                                    model::name_of(defects[d])));
+      }
+    }
+    for (const DetectCase* c : cases) {
+      for (std::size_t k = 0; k < all_comparators().size(); ++k) {
+        if (all_comparators()[k].ours && c->correct[k] == Cell::kFalseAlarm) {
+          holes.push_back(fmt::format("FALSE ALARM of {} on {} at {} tokens",
+                                      all_comparators()[k].name, c->distribution, length));
+        }
+      }
+    }
+  }
+  return holes;
+}
+
+std::string detect_markdown(const Detection& detection, std::string_view command) {
+  const auto distributions = distributions_of(detection);
+  const std::string& plain = distributions.front();
+  std::string text = fmt::format(
+      "# Which check sees which defect\n\nMachine: {}. Command: `{}`.\n\n"
+      "{} defects, each planted alone in a CPU model of the kernel `mla_decode`; {} distributions "
+      "of inputs; tokens "
+      "and splits: {}.\nA defect is missed when a check accepts it as it accepts the correct "
+      "kernel. F: the check "
+      "rejects the correct kernel (a false alarm). Bold: ours.\n\n",
+      machine_text(), command, planted_defects().size(), distributions.size(), cuts(detection));
+  text += fmt::format("## Defects missed on `{}` data\n\n{}\n", plain, headline(detection, plain));
+  text += fmt::format(
+      "## Defects missed on the whole portfolio\n\nMissed by every distribution together: what a "
+      "check sees on one is "
+      "enough.\n\n{}\n",
+      headline(detection, {}));
+  text += fmt::format(
+      "## Where attest sees each defect\n\nOf the distributions on which it changes the output at "
+      "all: how many show "
+      "it.\n\n{}\n",
+      by_defect(detection));
+  text += fmt::format("## Defects missed by distribution, at {} tokens\n\n{}\n",
+                      lengths_of(detection).back(), by_distribution(detection));
+  text += fmt::format(
+      "## All cells of `{}` data\n\nA letter a length, shortest first: `A` accepted and so missed, "
+      "`.` caught, `-` no "
+      "effect there, `F` false alarm, `+` the correct kernel is accepted.\n\n{}\n",
+      plain, matrix(detection, plain));
+  text += fmt::format("## The checks\n\n{}", sources());
+  const auto holes = detect_holes(detection);
+  if (!holes.empty()) text += fmt::format("\n## Holes\n\n- {}\n", fmt::join(holes, "\n- "));
+  return text;
+}
+
+std::string detect_json(const Detection& detection, std::string_view command) {
+  nlohmann::ordered_json json = {{"command", command},
+                                 {"machine", machine_text()},
+                                 {"holes", detect_holes(detection)},
+                                 {"comparators", nlohmann::ordered_json::array()},
+                                 {"cases", nlohmann::ordered_json::array()}};
+  for (const Comparator& comparator : all_comparators()) {
+    json["comparators"].push_back(
+        {{"name", comparator.name}, {"source", comparator.source}, {"ours", comparator.ours}});
+  }
+  const auto word = [](const std::vector<Cell>& cells) {
+    std::string text;
+    for (const Cell cell : cells) text += static_cast<char>(cell);
+    return text;
+  };
+  const auto defects = planted_defects();
+  for (const DetectCase& c : detection.cases) {
+    nlohmann::ordered_json cells;
+    for (std::size_t d = 0; d < defects.size(); ++d) {
+      cells[std::string(model::name_of(defects[d]))] = word(c.defects[d]);
+    }
+    json["cases"].push_back({{"distribution", c.distribution},
+                             {"tokens", c.length},
+                             {"splits", c.num_splits},
+                             {"correct", word(c.correct)},
+                             {"defects", cells}});
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace attest
