@@ -19,8 +19,8 @@ namespace {
 constexpr std::string_view kNames[kCheckedKinds] = {"o before its rounding", "o", "partial_o",
                                                     "lse"};
 
-// Two tokens' content in all: token j gets that of token j % 2 of its own sequence.
-void make_clusters(const Problem& p, int elements, Inputs& inputs) {
+// Token j gets the latent of token j % 2 of its own sequence.
+void share_two_latents(const Problem& p, Inputs& inputs) {
   auto* const kv = inputs.kv.data<std::uint16_t>();
   for (int seq = 0; seq < p.b(); ++seq) {
     const std::int32_t* const table = inputs.kv_indices.data() + inputs.kv_indptr[seq];
@@ -28,8 +28,7 @@ void make_clusters(const Problem& p, int elements, Inputs& inputs) {
       return kv +
              (std::int64_t{table[token / p.page_size]} * p.page_size + token % p.page_size) * kDQk;
     };
-    for (int token = 2; token < p.s_kv[seq]; ++token)
-      std::copy_n(row(token % 2), elements, row(token));
+    for (int token = 2; token < p.s_kv[seq]; ++token) std::copy_n(row(token % 2), kDV, row(token));
   }
 }
 
@@ -229,9 +228,7 @@ Result<Inputs> inputs_of(const SoundnessRun& run) {
   const Walk walk{run.contract.split_rule, run.model.num_splits,
                   run.contract.arithmetic.tile_tokens};
   auto inputs = generate(run.test_case, walk, 1);
-  if (inputs.ok() && run.clusters != Clusters::kNone) {
-    make_clusters(run.test_case.problem, run.clusters == Clusters::kLatents ? kDV : kDQk, *inputs);
-  }
+  if (inputs.ok() && run.two_latents) share_two_latents(run.test_case.problem, *inputs);
   return inputs;
 }
 

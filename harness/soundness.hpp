@@ -20,19 +20,13 @@ namespace attest {
 
 inline constexpr int kTiers = 4;
 
-// Data that no kernel's test has by itself: tokens that round alike. The distributions of the
-// catalogue come besides.
-enum class Clusters {
-  kNone,
-  kLatents,  // half of the tokens share one latent, half another
-  kTokens,   // ... one whole row, so that their P are equal too
-};
-
 struct SoundnessRun {
   std::string arithmetic;  // the variant's name
   std::string data;
   Case test_case;  // shapes, distribution, seed
-  Clusters clusters = Clusters::kNone;
+  // Half of the tokens share one latent, half another; their RoPE parts, and so their P, are their
+  // own. The distributions of the catalogue come besides.
+  bool two_latents = false;
   Contract contract;  // as declared
   Contract kept;      // what the model does: less than declared, where a declaration is a limit
   model::ModelOptions model;

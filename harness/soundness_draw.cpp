@@ -199,14 +199,11 @@ void draw_problem(Draw& draw, int max_length, SoundnessRun& run) {
 void draw_data(Draw& draw, SoundnessRun& run) {
   const auto all = all_distributions();
   const int count = static_cast<int>(all.size());
-  const int at = draw.below(count + 2);
+  const int at = draw.below(count + 1);
+  run.two_latents = at == count;
   run.test_case.seed = {draw.bits()};
-  run.clusters =
-      at < count ? Clusters::kNone : (at == count ? Clusters::kLatents : Clusters::kTokens);
-  run.test_case.distribution = at < count ? all[at]->name() : "normal";
-  run.data = run.clusters == Clusters::kNone      ? run.test_case.distribution
-             : run.clusters == Clusters::kLatents ? "two latents"
-                                                  : "two tokens";
+  run.test_case.distribution = run.two_latents ? "normal" : all[at]->name();
+  run.data = run.two_latents ? "two latents" : run.test_case.distribution;
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST(Soundness, ReachesEveryArithmeticLengthDistributionAndFlag) {
   }
   EXPECT_EQ(arithmetics.size(), soundness_arithmetics().size());
   EXPECT_EQ(lengths.size(), soundness_lengths().size());
-  EXPECT_EQ(data.size(), all_distributions().size() + 2);
+  EXPECT_EQ(data.size(), all_distributions().size() + 1);
   EXPECT_EQ(splits, (std::set<int>{1, 2, 4, 8, 16, 64}));
   for (const int count : {declared, fewer_waves, several_tokens, several_sequences})
     EXPECT_GT(count, 50);
@@ -89,22 +89,23 @@ TEST(Soundness, SeesAModelThatKeepsLessThanItDeclares) {
   EXPECT_GT(seen_merge, runs / 4);
 }
 
-TEST(Soundness, TwoClustersHoldTwoContents) {
+TEST(Soundness, TwoLatentsAreTwoAndKeysAreMany) {
   for (std::int64_t index = 0; index < 400; ++index) {
-    SoundnessRun run = draw_run(kSeed, index, kShort);
-    if (run.clusters == Clusters::kNone || run.length < 63) continue;
+    const SoundnessRun run = draw_run(kSeed, index, kShort);
+    if (!run.two_latents || run.length < 63) continue;
     const auto inputs = inputs_of(run);
     ASSERT_TRUE(inputs.ok());
     const Problem& p = run.test_case.problem;
-    const int elements = run.clusters == Clusters::kLatents ? kDV : kDQk;
-    std::set<std::vector<std::uint16_t>> contents;
+    std::set<std::vector<std::uint16_t>> latents, keys;
     for (int token = 0; token < p.s_kv[0]; ++token) {
       const std::int64_t page = inputs->kv_indices[inputs->kv_indptr[0] + token / p.page_size];
       const auto* row =
           inputs->kv.data<std::uint16_t>() + (page * p.page_size + token % p.page_size) * kDQk;
-      contents.insert(std::vector<std::uint16_t>(row, row + elements));
+      latents.insert(std::vector<std::uint16_t>(row, row + kDV));
+      keys.insert(std::vector<std::uint16_t>(row, row + kDQk));
     }
-    EXPECT_EQ(contents.size(), 2u);
+    EXPECT_EQ(latents.size(), 2u);
+    EXPECT_EQ(keys.size(), static_cast<std::size_t>(p.s_kv[0]));
   }
 }
 
