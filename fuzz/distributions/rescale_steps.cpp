@@ -14,6 +14,7 @@
 namespace attest {
 namespace {
 
+constexpr double kLog2E = 1.4426950408889634074;
 constexpr float kStep = 8;    // log2 units
 constexpr int kPlateaus = 4;  // of a split's tiles, one step above each other
 
@@ -41,8 +42,6 @@ class RescaleStepsSampler : public Sampler {
   }
 
  private:
-  static constexpr double kLog2E = 1.4426950408889634074;
-
   // The score in log2 units that a row of height 1 shall see.
   float target(int owner, int token) const {
     const Place at = places_.at(owner, token);
@@ -65,21 +64,12 @@ class RescaleStepsSampler : public Sampler {
     return std::nextafter(level, away == 1 ? kInfinity : -kInfinity);
   }
 
-  // The q.k whose fp32 product with sm_scale * log2 e is nearest to `target`.
+  // The fp32 q.k whose product with sm_scale * log2 e is nearest to `target`.
   double dot_of(float target) const {
-    if (scale_log2_ == 0 || target == 0) return 0;
-    const float guess = static_cast<float>(kQAlong * k_of(target / kLog2E, problem_.sm_scale));
-    const auto miss = [&](float dot) { return std::abs(dot * scale_log2_ - target); };
-    float best = guess;
-    for (const float direction :
-         {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()}) {
-      float dot = guess;
-      for (int i = 0; i < 3; ++i) {
-        dot = std::nextafter(dot, direction);
-        if (miss(dot) < miss(best)) best = dot;
-      }
-    }
-    return best;
+    constexpr double kLargest = 0x1p64;  // where sm_scale is tiny
+    if (scale_log2_ == 0) return 0;
+    const double dot = std::clamp(double{target} / scale_log2_, -kLargest, kLargest);
+    return static_cast<float>(dot);
   }
 
   const Problem problem_;
