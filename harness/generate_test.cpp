@@ -5,9 +5,11 @@
 #include <map>
 #include <set>
 
+#include "fuzz/distributions/parts/building_blocks.hpp"
 #include "harness/core/formats.hpp"
 #include "harness/core/random.hpp"
 #include "harness/poison.hpp"
+#include "harness/strawmen.hpp"
 
 namespace attest {
 namespace {
@@ -88,6 +90,12 @@ TEST(Generate, PoisonsPadsOfQ) {
   for (std::int64_t i = 0; i < p.rows() * 600; ++i) {
     ASSERT_EQ(in.q.data<std::uint16_t>()[i] == kPoison16, i % 600 >= kDQk) << i;
   }
+}
+
+TEST(Strawmen, HaveTheNamesByWhichDistributionsKnowThem) {
+  const std::set<std::string_view> judged(strawman_names().begin(), strawman_names().end());
+  EXPECT_EQ(judged,
+            std::set<std::string_view>(std::begin(strawman::kAll), std::end(strawman::kAll)));
 }
 
 TEST(Generate, SharesThePagesOfACommonPrefix) {

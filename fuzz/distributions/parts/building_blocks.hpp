@@ -15,15 +15,18 @@
 
 namespace attest {
 
-// What blind_to() may name.
+// What blind_to() may name: strawman_names() of harness/strawmen.hpp, which fuzz/ may not include.
 namespace strawman {
 inline constexpr std::string_view kZeros = "zeros";
-inline constexpr std::string_view kPoison = "poison";
+inline constexpr std::string_view kPoison = "poison left";
 inline constexpr std::string_view kAnotherHeadsRow = "another head's row";
 inline constexpr std::string_view kOneSplitDropped = "one split dropped";
 inline constexpr std::string_view kScaleOff = "scale 2 % off";
 inline constexpr std::string_view kLastTokenDropped = "last token dropped";
 inline constexpr std::string_view kLseInBaseTwo = "lse in base 2";
+inline constexpr std::string_view kAll[] = {kZeros,           kPoison,   kAnotherHeadsRow,
+                                            kOneSplitDropped, kScaleOff, kLastTokenDropped,
+                                            kLseInBaseTwo};
 }  // namespace strawman
 
 // A distribution that is its sampler, made of (problem, walk, seed), and three texts.
