@@ -1,16 +1,28 @@
-// How fast reference() is on this machine.
+// The speed of reference() by what it is asked for, on one sequence of N(0, 1) data with h_q = 16.
 #pragma once
+#include <string_view>
+
 #include "harness/core/trouble.hpp"
 
 namespace attest {
 
+enum class ReferenceWork {
+  kPlain,     // the values
+  kT0,        // and T0
+  kT1,        // T0, T1, facts, temperature
+  kT2,        // T0, T2, T2p, facts, temperature
+  kT2Scored,  // and the score tests of one output
+};
+inline constexpr ReferenceWork kReferenceWorks[] = {ReferenceWork::kPlain, ReferenceWork::kT0,
+                                                    ReferenceWork::kT1, ReferenceWork::kT2,
+                                                    ReferenceWork::kT2Scored};
+std::string_view to_string(ReferenceWork work);
+
 struct ReferenceSpeed {
-  int threads = 1;
   double seconds = 0;
-  double tokens_per_s = 0;  // KV tokens at h_q = 16, with bounds
+  double tokens_per_s = 0;
 };
 
-// One sequence of `tokens` with 16 heads and normal inputs, in one split.
-Result<ReferenceSpeed> bench_reference(int tokens, int threads);
+Result<ReferenceSpeed> bench_reference(ReferenceWork work, int tokens, int num_splits, int threads);
 
 }  // namespace attest

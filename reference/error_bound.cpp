@@ -34,6 +34,58 @@ double accumulation_steps(MatrixUnit unit, std::int64_t k) {
   return static_cast<double>(k);
 }
 
+namespace {
+
+// How the roundings of a unit's sums add up when they are modelled as independent.
+struct Probable {
+  double roundings = 0;  // each of at most u, to nearest
+  double bias = 0;       // u times what is not to nearest, and so may be of one sign
+};
+Probable probable(MatrixUnit unit, std::int64_t k) {
+  const double steps = accumulation_steps(unit, k);
+  switch (unit) {
+    case MatrixUnit::kSequentialFma:
+    case MatrixUnit::kCdna1Bf16:
+      return {steps, 0};
+    case MatrixUnit::kCdna2Bf16:
+      return {steps, 2};
+    case MatrixUnit::kCdna3Bf16:
+      return {steps, 9.1};
+    case MatrixUnit::kCdna3Fp8:
+      return {steps, 19.1};
+    case MatrixUnit::kHopperBf16:  // truncates: all errors of one sign
+    case MatrixUnit::kUnknown:
+      break;
+  }
+  return {0, steps};
+}
+
+double squared(double x) { return x * x; }
+
+// The probabilistic part of split_errors().
+void add_variances(const Arithmetic& a, int split_tokens, SplitErrors& e) {
+  const Probable dot = probable(a.matrix_unit, kDQk);
+  // What is biased counts in full: lambda sigma is its worst case.
+  e.dot_variance =
+      dot.roundings > 0 ? dot.roundings * squared(kU) / 3 : squared(dot.bias * kU / kLambda);
+  e.dot_variance += squared(a.k_relative) / 3;
+  e.logit_variance = squared(kU) / 3;
+  e.exp_variance = squared(a.exp_ulp * 0x1p-23) / 3;
+  e.weight_coherent = e.weight_exp;
+  if (a.p_bits < 24) {
+    const double spacing = std::ldexp(1.0, 1 - a.p_bits);  // relative, at most
+    e.p_variance = squared(spacing) / 12;
+    e.p_bias = a.p_truncates ? spacing / 2 : a.l_from_rounded_p ? 0 : squared(spacing / 2) / 3;
+  }
+  const Probable sum = probable(a.matrix_unit, split_tokens);
+  e.accumulate_roundings = e.accumulate / e.accumulate_rescale -
+                           accumulation_steps(a.matrix_unit, split_tokens) + sum.roundings;
+  e.accumulate_bias = sum.bias * kU;
+  e.denominator_roundings = e.denominator / kU;
+}
+
+}  // namespace
+
 SplitErrors split_errors(const Arithmetic& a, int split_tokens) {
   // The longest chain is that of one running max; where waves share the tiles theirs are shorter,
   // and joined at the end.
@@ -41,15 +93,16 @@ SplitErrors split_errors(const Arithmetic& a, int split_tokens) {
   const bool waves = a.waves_per_split > 1;
   const int joins = waves ? a.waves_per_split + 1 : 0;  // scale and add each wave's sums
   SplitErrors e;
-  e.dot = accumulation_steps(a.matrix_unit, kDQk) * kU;
+  e.dot = accumulation_steps(a.matrix_unit, kDQk) * kU + a.k_relative;
   e.logit = kU;  // dot times scale, rounded once
   // Relative to max - x: rounding of sm_scale * log2e and of log2e (2 u: the shift by the max
   // cancels the rest), of the difference (1 u), of its own factor log2e where exp is exp2 of a
   // product (2 u). Rescales' arguments telescope: the max in force at a token lies between x and
-  // the last max, so that both parts together are at most max - x.
+  // the last max, so that both parts together are at most max - x; a lazy one may lie below x, by
+  // no more than its threshold.
   e.exp_argument = 5 * kU;
   e.weight_rescale = a.exp_ulp * 0x1p-23;
-  e.weight_exp = e.weight_rescale * (waves ? 2 : 1);
+  e.weight_exp = e.weight_rescale * (waves ? 2 : 1) + 2 * e.exp_argument * a.lazy_rescale * kLn2;
   // Rounding to p significand bits; p = 24 keeps P in fp32 as it is. Of a subnormal: half its
   // spacing.
   const bool rounds = a.p_bits < 24;
@@ -57,13 +110,18 @@ SplitErrors split_errors(const Arithmetic& a, int split_tokens) {
   e.p_relative = rounds ? std::ldexp(1.0, a.p_truncates ? 1 - a.p_bits : -a.p_bits) : 0;
   e.p_min_normal = std::ldexp(1.0, a.p_min_exponent);
   e.p_absolute = e.p_relative * e.p_min_normal;
-  // A rescale multiplies the sum (1 u each), the result is scaled by 1 / l.
+  const double largest_p = a.p_scale * std::exp2(a.lazy_rescale);
+  e.p_saturation = rounds && largest_p > a.p_largest ? 1 - a.p_largest / largest_p : 0;
+  // A rescale multiplies the sum (1 u each), the result is scaled by 1 / l, and where P was scaled
+  // by no power of two, so were P and the result once more.
+  const double scalings = std::exp2(std::round(std::log2(a.p_scale))) == a.p_scale ? 0 : 2;
   e.accumulate_rescale = kU * (1 + e.p_relative);
-  e.accumulate = e.accumulate_rescale *
-                 (accumulation_steps(a.matrix_unit, split_tokens) + 2 + joins + a.divide_u);
+  e.accumulate = e.accumulate_rescale * (accumulation_steps(a.matrix_unit, split_tokens) + 2 +
+                                         joins + a.divide_u + scalings);
   // l: a tile's sum, one addition a tile, the join of the waves.
   e.denominator_rescale = kU;
   e.denominator = kU * (std::min(a.tile_tokens, split_tokens) + tiles + joins);
+  add_variances(a, split_tokens, e);
   return e;
 }
 
@@ -90,7 +148,12 @@ int most_rescales(const double* tile_largest, std::size_t tiles, std::size_t str
 
 // lse = m * ln2 + log2(l) * ln2: m carries sm_scale * log2e (2 u), both products a constant and a
 // rounding (2 u each), the sum one.
+// In natural units m is exact: the sum, and ln l as log2(l) * ln2.
 double stored_lse_error(const Arithmetic& a, double max, double log_l) {
+  if (!a.lse_in_log2) {
+    return a.log_ulp * 0x1p-23 * std::fabs(log_l) +
+           kU * (2 * std::fabs(log_l) + std::fabs(max + log_l));
+  }
   return a.log_ulp * 0x1p-23 * std::fabs(log_l) +
          kU * (4 * std::fabs(max) + 2 * std::fabs(log_l) + std::fabs(max + log_l));
 }
@@ -106,7 +169,17 @@ double merge_weight_error(const Arithmetic& a, int live, double max, double log_
 double merge_denominator_error(int live) { return kU * (2 * live + 1); }
 
 double merge_accumulate_error(const Arithmetic& a, int live) {
-  return kU * (2 * live + 3 + a.divide_u);
+  const int each = a.merge == Merge::kSequential ? 3 : 2;  // rescale, multiply, add
+  return kU * (each * live + 3 + a.divide_u);
+}
+
+// Weights exp(lse_s - lse) do not sum to one where lse itself is off: its rounding (2 u), its
+// logarithm and exp2, the sum under the logarithm, the arguments. No division takes it away again
+// (Blanchard, Higham, Higham, arXiv:1909.03469, section 4).
+double division_free_error(const Arithmetic& a, int live, double lse, double sizes, double spread) {
+  if (a.merge != Merge::kDivisionFree) return 0;
+  return kU * (4 * std::fabs(lse) + sizes + 4 * spread + live + 2) +
+         (a.log_ulp * std::log(live + 1.0) + a.exp_ulp) * 0x1p-23;
 }
 
 double merged_lse_error(const Arithmetic& a, double lse, double lse_above_largest) {

@@ -1,6 +1,7 @@
-// T0: how far a kernel that keeps its Contract can be from the formula, in the worst case. Derived
-// term by term in error_bound.cpp. reference() evaluates it for every element; explain_*() for one,
-// apart and in the open.
+// The factors of the bounds: how far a kernel that keeps its Contract can be from the formula, in
+// the worst case and at lambda standard deviations. Derived term by term in error_bound.md.
+// reference() evaluates them for every element; explain_*() evaluates T0 for one, apart and in the
+// open.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -13,6 +14,8 @@
 namespace attest {
 
 inline constexpr double kU = 0x1p-24;  // unit roundoff of fp32
+// A sum of errors modelled as independent exceeds 8 sigma with probability 2 e^-32 = 2.5e-14.
+inline constexpr double kLambda = 8;
 inline constexpr double kLn2 = 0.693147180559945309417;
 // x - max below this, natural: exp is under 2^-126, which hardware flushes to zero.
 inline constexpr double kFlushLogit = -126 * kLn2;
@@ -30,16 +33,31 @@ struct SplitErrors {
   double p_relative = 0;  // u_P
   double p_absolute = 0;  // eta_P: of a P below p_min_normal
   double p_min_normal = 0;
-  double accumulate = 0;   // of o, over sum a|v|
-  double denominator = 0;  // gamma_l: of l, over l
+  double p_saturation = 0;  // of a P beyond the format's largest
+  double accumulate = 0;    // of o, over sum a|v|
+  double denominator = 0;   // gamma_l: of l, over l
   // What each rescale adds to the three.
   double weight_rescale = 0, accumulate_rescale = 0, denominator_rescale = 0;
+
+  // The same for the probabilistic tiers: variances of errors modelled as independent, relative as
+  // above, and what is common to many tokens and so adds up.
+  double dot_variance = 0, logit_variance = 0, exp_variance = 0;
+  double weight_coherent = 0;
+  double p_variance = 0, p_bias = 0;  // T1: of a P whose place between two boundaries is not known
+  double accumulate_roundings = 0;    // each of at most u, a rescale adds one
+  double accumulate_bias = 0;         // of roundings that are no roundings to nearest
+  double denominator_roundings = 0;
 
   double every_weight(double rescales) const { return weight_exp + rescales * weight_rescale; }
   double accumulates(double rescales) const { return accumulate + rescales * accumulate_rescale; }
   double denominates(double rescales) const { return denominator + rescales * denominator_rescale; }
 };
 SplitErrors split_errors(const Arithmetic& arithmetic, int split_tokens);
+
+// Variance of a score, absolute: of the part that differs from token to token.
+inline double logit_variance(const SplitErrors& errors, double x, double spread) {
+  return errors.dot_variance * spread * spread + errors.logit_variance * x * x;
+}
 
 // The most rescales that any running max of a split may need, from the largest scores of its tiles
 // (one every `stride` values) when each score may be off by `logit_error`: tiles whose max may
@@ -61,6 +79,9 @@ double merge_weight_error(const Arithmetic& arithmetic, int live, double max, do
                           double lse_below_largest);
 double merge_denominator_error(int live);                    // over the sum of the weights
 double merge_accumulate_error(const Arithmetic&, int live);  // over sum A_s |o_s|
+// What Merge::kDivisionFree adds, over |o|. `spread`: sum A_s |lse_s - lse|, `sizes`: sum A_s
+// |lse_s|.
+double division_free_error(const Arithmetic&, int live, double lse, double sizes, double spread);
 double merged_lse_error(const Arithmetic&, double lse, double lse_above_largest);
 
 // The named terms of one element's bound, largest first; their sum is at most Bound's entry.

@@ -26,29 +26,39 @@ Job::Job(const Problem& problem, const Contract& contract, int num_splits, int s
          int first_row)
     : block(make_block(problem, sequence, first_row)),
       splits(live_splits(contract.split_rule, problem.s_kv[sequence], num_splits)) {
+  // A chunk begins at a tile of its split.
+  const int tile_tokens = contract.arithmetic.tile_tokens;
+  ATTEST_CHECK(tile_tokens > 0 && tile_tokens <= kChunkTokens);
+  const int chunk_tokens = kChunkTokens / tile_tokens * tile_tokens;
   int covered = 0;
   for (int split = 0; split < static_cast<int>(splits.size()); ++split) {
     const auto [begin, end] = splits[split];
     ATTEST_CHECK(begin == covered && end > begin);
     covered = end;
     errors.push_back(split_errors(contract.arithmetic, end - begin));
-    for (int at = begin; at < end; at += kChunkTokens) {
-      chunks.push_back({split, at, std::min(at + kChunkTokens, end)});
+    first_chunk.push_back(chunks.size());
+    for (int at = begin; at < end; at += chunk_tokens) {
+      chunks.push_back({split, at, std::min(at + chunk_tokens, end)});
     }
   }
+  first_chunk.push_back(chunks.size());
   ATTEST_CHECK(covered == problem.s_kv[sequence]);
 }
 
-std::size_t Job::bytes() const {
+std::size_t Job::bytes(const Plan& plan) const {
   const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
-  const std::size_t scores_bytes = tokens * kBlockRows * (sizeof(double) + sizeof(float));
-  return scores_bytes + chunks.size() * kBlockRows * kDV * (sizeof(double) + sizeof(float));
+  const std::size_t of_token = sizeof(double) + 2 * sizeof(float);
+  static_assert(int{kAbsSums} + int{kSignedSums} == 5);
+  std::size_t of_column = 2 * sizeof(double) + 5 * sizeof(float);
+  if (plan.blocks) of_column += kChunkTokens / kValueTile * sizeof(float);
+  return (tokens * of_token + chunks.size() * kDV * of_column) * kBlockRows;
 }
 
-void Job::allocate() {
+void Job::allocate(const Plan& plan) {
   const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
   scores.x.resize(tokens * kBlockRows);
-  scores.spread.resize(tokens * kBlockRows);
+  if (plan.bounds) scores.spread.resize(tokens * kBlockRows);
+  if (plan.tiers) scores.repeat.resize(tokens * kBlockRows);
   chunk_largest.resize(chunks.size());
   split_largest.resize(splits.size());
   sums.resize(chunks.size());
@@ -59,38 +69,6 @@ void Job::release() {
   sums = {};
   chunk_largest = {};
   split_largest = {};
-}
-
-void Job::merge_largest(const Arithmetic& arithmetic) {
-  // Tiles of a split are tiles of its chunks only where they divide the chunks; else every tile may
-  // rescale.
-  const bool known = kChunkTokens % arithmetic.tile_tokens == 0;
-  std::vector<double> tiles;  // [tiles, 16] of one split
-  for (std::size_t c = 0; c < chunks.size();) {
-    const int split = chunks[c].split;
-    SplitLargest& largest = split_largest[split];
-    std::fill_n(largest.score, kBlockRows, -std::numeric_limits<double>::infinity());
-    std::fill_n(largest.token, kBlockRows, -1.0);
-    double off[kBlockRows] = {};
-    tiles.clear();
-    for (; c < chunks.size() && chunks[c].split == split; ++c) {
-      for (int r = 0; r < kBlockRows; ++r) {
-        if (chunk_largest[c].all[r] > largest.score[r]) {
-          largest.score[r] = chunk_largest[c].all[r];
-          largest.token[r] = chunk_largest[c].token[r];
-        }
-        off[r] = std::max(off[r], chunk_largest[c].logit_error[r]);
-      }
-      tiles.insert(tiles.end(), chunk_largest[c].tiles.begin(), chunk_largest[c].tiles.end());
-    }
-    const std::size_t count = tiles.size() / kBlockRows;
-    for (int r = 0; r < kBlockRows; ++r) {
-      largest.rescales[r] =
-          known ? most_rescales(&tiles[r], count, kBlockRows, off[r], arithmetic.waves_per_split)
-                : (splits[split].end - splits[split].begin + arithmetic.tile_tokens - 1) /
-                      arithmetic.tile_tokens;
-    }
-  }
 }
 
 }  // namespace attest

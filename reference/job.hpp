@@ -11,6 +11,7 @@ struct Job {
   RowBlock block;
   std::vector<TokenRange> splits;           // live, in order
   std::vector<Chunk> chunks;                // in order; none crosses a split
+  std::vector<std::size_t> first_chunk;     // [splits + 1]
   std::vector<SplitErrors> errors;          // [splits]
   std::vector<ChunkLargest> chunk_largest;  // [chunks]
   std::vector<SplitLargest> split_largest;  // [splits]
@@ -19,14 +20,20 @@ struct Job {
 
   Job(const Problem& problem, const Contract& contract, int num_splits, int sequence,
       int first_row);
-  std::size_t bytes() const;  // that it holds while it runs
-  void allocate();
+  std::size_t bytes(const Plan& plan) const;  // that it holds while it runs
+  void allocate(const Plan& plan);
   void release();
-  void merge_largest(const Arithmetic& arithmetic);
 };
+
+// Between the scores and the weights (schedule.cpp): each split's largest scores and, where tiers
+// are wanted, the max in force at each of its tiles.
+void schedule_split(const Problem& problem, const Arithmetic& arithmetic, const Plan& plan,
+                    int split, Job& job);
+// Fills scores.repeat of one row (repeats.cpp).
+void count_repeats(const Arithmetic& arithmetic, const Plan& plan, int row_of_block, Job& job);
 
 // Writes the row's parts of `result`, from the job's sums.
 void finish_row(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                const Job& job, int row_of_block, Reference& result);
+                const Plan& plan, const Job& job, int row_of_block, Reference& result);
 
 }  // namespace attest

@@ -42,9 +42,9 @@ struct ReferenceOptions {
 struct Reference {
   Expected expected;
   Tiers tiers;  // +inf where the arithmetic promises nothing, as when sums of |q k| leave fp32
-  std::vector<RowFacts> rows;          // [rows]; with kAll, as all that follows
-  std::vector<float> temperature_o;    // [rows, 512] d o / d ln sm_scale
-  std::vector<float> temperature_lse;  // [rows] d lse / d ln sm_scale
+  std::vector<RowFacts> rows;              // [rows]; with kAll, as all that follows
+  std::vector<float> temperature_o;        // [rows, 512] d o / d ln sm_scale
+  std::vector<float> temperature_lse;      // [rows] d lse / d ln sm_scale
   std::vector<std::vector<Score>> scores;  // [observed] the largest |z| of each filter
 };
 

@@ -57,6 +57,12 @@ inline Vector smaller(const Vector& a, const Vector& b) {
   return a < b ? a : b;
 }
 inline Double8 magnitude(const Double8& a) { return a < 0 ? -a : a; }
+inline Double8 square_root(const Double8& a) {
+  double x[8];
+  std::memcpy(x, &a, sizeof x);
+  for (double& value : x) value = std::sqrt(value);
+  return load<Double8>(x);
+}
 inline Double8 splat(double value) { return Double8{} + value; }
 
 inline Float8 load_bf16(const std::uint16_t* from) {

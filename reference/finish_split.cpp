@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "harness/core/formats.hpp"
+#include "reference/finish.hpp"
+#include "reference/scratch.hpp"
+
+namespace attest {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// Sums the split's chunks; the columns are not yet over l.
+void sum_chunks(const Plan& plan, const Job& job, int split, int r, SplitOfRow& s) {
+  s.sums.clear();
+  const auto add = [&](const auto& from, AlignedVector<double>& to) {
+    if (from.empty()) return;
+    to.resize(kDV);
+    for (int d = 0; d < kDV; ++d) to[d] += from[r * kDV + d];
+  };
+  s.largest_v.assign(kDV, 0.0);
+  for (std::size_t c = job.first_chunk[split]; c < job.first_chunk[split + 1]; ++c) {
+    const ChunkSums& chunk = job.sums[c];
+    s.sums.add(chunk.rows);
+    add(chunk.o, s.o);
+    for (int d = 0; d < kDV; ++d)
+      s.largest_v[d] = std::max(s.largest_v[d], static_cast<double>(chunk.largest_v[d]));
+    if (!plan.bounds) continue;
+    add(chunk.absolute[kAbsT0], s.t0.weighted);
+    add(chunk.absolute[kAbsRigorous], s.rigorous.weighted);
+    add(chunk.absolute[kAbsLinear], s.probable.weighted);
+    add(chunk.with_sign[kSignedShift], s.o_tight);
+    add(chunk.with_sign[kSignedScaled], s.scaled);
+    add(chunk.square, s.probable.variance);
+  }
+}
+
+// T0: relative to l.
+void fill_t0(const SplitErrors& e, double rescales, int r, SplitOfRow& s) {
+  const auto sum = [&](RowSum i) { return s.sums.sum[i][r] / s.l; };
+  const double rounding = e.l_from_rounded_p ? sum(kRounding) : 0;
+  s.t0.denominator = sum(kTheta) + e.denominates(rescales) * (1 + sum(kTheta)) + rounding;
+  s.t0.top = sum(kTopTheta);
+  s.t0.times_o = s.t0.denominator - s.t0.top;
+  for (double& value : s.t0.weighted) value *= kInflate / s.l;
+}
+
+// The tiers about the declared rounding of P, relative to the sum of the weights that they divide
+// by: with l_from_rounded_p that of the rounded ones.
+void fill_tight(const SplitErrors& e, double rescales, const Plan& plan, int r, SplitOfRow& s) {
+  const bool lr = e.l_from_rounded_p;
+  const double l = plan.declared && lr ? s.l + s.sums.sum[kShift][r] : s.l;
+  const auto sum = [&](RowSum i) { return s.sums.sum[i][r] / l; };
+  const auto square = [&](RowSum i) { return s.sums.sum[i][r] / (l * l); };
+  s.lse_shift = std::log(l / s.l);
+  if (plan.declared) {
+    TierSums& t = s.rigorous;
+    const double theta = sum(kTheta), flips = lr ? sum(kFlip) : 0;
+    const double gamma = e.denominates(rescales) * (1 + theta);
+    t.denominator = theta * (1 + e.p_relative) + gamma + flips;
+    t.times_o = sum(kCentred) + gamma + flips;
+    t.top = sum(kTopRigorous);
+    for (double& value : t.weighted) value *= kInflate / l;
+    for (int d = 0; d < kDV; ++d) s.o_tight[d] = (s.o[d] * s.l + s.o_tight[d]) / l;
+  } else {
+    s.o_tight = s.o;
+  }
+  TierSums& t = s.probable;
+  t.times_o = sum(kLinear);
+  t.denominator = sum(kLinear);
+  t.variance_top = square(kSquareOfTop);
+  t.variance_o = square(kSquareOfO) + (lr ? square(kSquareOfP) : 0) +
+                 (e.denominator_roundings + rescales) * kU * kU / 3;
+  for (double& value : t.weighted) value *= kInflate / l;
+  for (double& value : t.variance) value *= kOwnError / (l * l);
+  for (double& value : s.scaled) value /= s.l;
+}
+
+}  // namespace
+
+float rounded_up(double bound) {
+  const double own = bound * kOwnError;
+  if (!(own < 3e38)) return std::numeric_limits<float>::infinity();
+  const auto stored = static_cast<float>(own);
+  return stored < own ? std::nextafter(stored, std::numeric_limits<float>::infinity()) : stored;
+}
+
+SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Plan& plan, const Job& job,
+                     int split, int r) {
+  SplitOfRow s;
+  s.split = split;
+  s.tokens = std::min(job.splits[split].end, job.block.visible[r]) - job.splits[split].begin;
+  sum_chunks(plan, job, split, r, s);
+  const SplitErrors& e = job.errors[split];
+  const SplitLargest& largest = job.split_largest[split];
+  s.max = largest.score[r];
+  s.l = s.sums.sum[kL][r];
+  s.log_l = std::log(s.l);
+  s.lse = s.max + s.log_l;
+  for (double& value : s.o) value /= s.l;
+  s.top = 1 / s.l;
+  if (!plan.bounds) return s;
+  s.least_error = s.sums.least_error[r];
+  s.least_linear = s.sums.least_linear[r];
+  s.worst_exponent = s.sums.worst_exponent[r];
+  s.ambiguous = largest.ambiguous[r];
+  const double p_grows = e.p_min_normal > 0x1p-126 ? 1 : e.p_relative;
+  const double rescales = largest.rescales[r];
+  s.cap_factor = 1 + 2 * (p_grows + e.denominates(rescales) + e.accumulates(rescales));
+  // No score but NaN or -inf: there is no such token, and no bound either.
+  const int top = std::max(static_cast<int>(largest.token[r]), 0);
+  const std::uint16_t* top_v = token_row(problem, inputs, job.block.sequence, top);
+  s.top_v.resize(kDV);
+  for (int d = 0; d < kDV; ++d) s.top_v[d] = decode_bf16(top_v[d]);
+  fill_t0(e, rescales, r, s);
+  if (plan.tiers) fill_tight(e, rescales, plan, r, s);
+  return s;
+}
+
+double probable_denominator(const TierSums& tier) {
+  const double variance = tier.variance_o + tier.variance_top;
+  return tier.denominator + (variance > 0 ? kLambda * std::sqrt(variance) : 0);
+}
+
+double column_radius(const TierSums& tier, const SplitOfRow& s, double o, int d) {
+  const double size = std::fabs(o), of_top = std::fabs(s.top_v[d] - o);
+  const double quotient = 1 - probable_denominator(tier);
+  double error = tier.weighted[d] + size * tier.times_o + tier.top * of_top;
+  if (!tier.variance.empty()) {
+    error += kLambda * (std::sqrt(tier.variance[d] + tier.variance_top * of_top * of_top) +
+                        size * std::sqrt(tier.variance_o));
+  }
+  const double cap = s.cap_factor * s.largest_v[d] + size;
+  const double floor = s.tokens * (0x1p-126 + 0x1p-149 * s.largest_v[d]);
+  return (quotient > kLeastQuotient ? std::min(error / quotient, cap) : cap) + floor;
+}
+
+double log_error(double relative, double worst_exponent) {
+  const double quotient = 1 - relative;
+  return quotient > kLeastQuotient ? relative / quotient : worst_exponent + 1;
+}
+
+double lse_radius(const TierSums& tier, const Arithmetic& arithmetic, const SplitOfRow& s) {
+  return log_error(probable_denominator(tier), s.worst_exponent) +
+         stored_lse_error(arithmetic, s.max, s.log_l);
+}
+
+// sum a|v| is not kept: `weighted` / its least error, and the largest |v|, bound it; where one
+// token holds most of the weight, what is left for the others does.
+double spread_of(const SplitOfRow& s, double o, int d) {
+  const double size = std::fabs(o);
+  double sum_v = std::min(s.t0.weighted[d] / s.least_error, s.largest_v[d]);
+  if (!s.probable.weighted.empty())
+    sum_v = std::min(sum_v, s.probable.weighted[d] / s.least_linear);
+  const double others = (1 - s.top) * (s.largest_v[d] + size);
+  return std::min(sum_v + size, others + s.top * std::fabs(s.top_v[d] - o));
+}
+
+namespace {
+
+// The places of one result in the tensors of `result`.
+struct Target {
+  double *o, *lse;
+  float *t0_o, *t0_lse;
+  std::int64_t part = 0;
+  bool partial = false;
+};
+
+// The tight tiers of one split. T1 is at most T0; T2 and T2p are about the shifted values.
+void store_tight(const Contract& contract, const Plan& plan, const SplitOfRow& s, bool partial,
+                 std::int64_t part, Tiers& tiers) {
+  const auto o_of = [&](Bound& b) { return partial ? &b.partial_o[part * kDV] : &b.o[part * kDV]; };
+  const auto lse_of = [&](Bound& b) -> float& {
+    return partial ? b.partial_lse[part] : b.lse[part];
+  };
+  const Arithmetic& a = contract.arithmetic;
+  Bound& tightest = plan.declared ? tiers.t2p : tiers.t1;
+  const double t0_lse = lse_of(tiers.t0), probable_lse = lse_radius(s.probable, a, s);
+  double rigorous_lse = t0_lse;
+  if (plan.declared) {
+    rigorous_lse = s.ambiguous ? t0_lse + std::fabs(s.lse_shift) : lse_radius(s.rigorous, a, s);
+    lse_of(tiers.t2) = rounded_up(rigorous_lse);
+    lse_of(tiers.p_shift) = static_cast<float>(s.lse_shift);
+  }
+  lse_of(tightest) = rounded_up(s.ambiguous ? rigorous_lse : std::min(rigorous_lse, probable_lse));
+  for (int d = 0; d < kDV; ++d) {
+    const double t0 = o_of(tiers.t0)[d];
+    double rigorous = t0;
+    if (plan.declared) {
+      const double shift = s.o_tight[d] - s.o[d];
+      rigorous = s.ambiguous
+                     ? t0 + std::fabs(shift)
+                     : column_radius(s.rigorous, s, s.o_tight[d], d) + std::fabs(shift) * 0x1p-24;
+      o_of(tiers.t2)[d] = rounded_up(rigorous);
+      o_of(tiers.p_shift)[d] = static_cast<float>(shift);
+    }
+    const double probable = s.ambiguous ? rigorous : column_radius(s.probable, s, s.o_tight[d], d);
+    o_of(tightest)[d] = rounded_up(std::min(rigorous, probable));
+  }
+}
+
+void store_split(const Contract& contract, const Plan& plan, const SplitOfRow& s, bool partial,
+                 std::int64_t part, Reference& result) {
+  Expected& e = result.expected;
+  std::copy_n(s.o.begin(), kDV, partial ? &e.partial_o[part * kDV] : &e.o[part * kDV]);
+  (partial ? e.partial_lse : e.lse)[part] = s.lse;
+  if (!plan.bounds) return;
+  Bound& t0 = result.tiers.t0;
+  (partial ? t0.partial_lse : t0.lse)[part] = rounded_up(lse_radius(s.t0, contract.arithmetic, s));
+  float* o = partial ? &t0.partial_o[part * kDV] : &t0.o[part * kDV];
+  for (int d = 0; d < kDV; ++d) o[d] = rounded_up(column_radius(s.t0, s, s.o[d], d));
+  if (plan.tiers) store_tight(contract, plan, s, partial, part, result.tiers);
+}
+
+// Facts and temperature of the row; s.share is set.
+void store_facts(std::int64_t row, int r, const std::vector<SplitOfRow>& splits,
+                 Reference& result) {
+  RowFacts& f = result.rows[row];
+  f.logit_min = static_cast<float>(kInf);
+  f.logit_max = -f.logit_min;
+  double squared = 0, flushed = 0, shift = 0, norm = 0, mean = 0, size = 0;
+  for (const SplitOfRow& s : splits) {
+    const auto share = [&](RowSum i) { return s.share * s.sums.sum[i][r] / s.l; };
+    f.logit_min = std::min(f.logit_min, static_cast<float>(s.sums.logit_min[r]));
+    f.logit_max = std::max(f.logit_max, static_cast<float>(s.max));
+    squared += s.share * s.share * s.sums.sum[kSquaredW][r] / (s.l * s.l);
+    flushed += share(kFlushed);
+    shift += share(kShift);
+    norm += share(kNorm);
+    mean += share(kScaled) + s.share * s.max;
+  }
+  const double* o = &result.expected.o[row * kDV];
+  float* temperature = &result.temperature_o[row * kDV];
+  for (int d = 0; d < kDV; ++d) {
+    double sum = 0;
+    for (const SplitOfRow& s : splits) sum += s.share * (s.scaled[d] + (s.max - mean) * s.o[d]);
+    temperature[d] = static_cast<float>(sum);
+    size += std::fabs(o[d]);
+  }
+  result.temperature_lse[row] = static_cast<float>(mean);
+  f.n_eff = static_cast<float>(1 / squared);
+  f.flush_mass = static_cast<float>(flushed);
+  f.gain_bias = static_cast<float>(shift);
+  f.condition = static_cast<float>(norm / size);
+}
+
+}  // namespace
+
+void finish_row(const Problem& problem, const Inputs& inputs, const Contract& contract,
+                const Plan& plan, const Job& job, int r, Reference& result) {
+  const std::int64_t row = std::int64_t{1} * inputs.qo_indptr[job.block.sequence] * problem.h_q +
+                           job.block.first_row + r;
+  const int num_splits = result.expected.num_splits;
+  std::vector<SplitOfRow> seen;
+  for (int split = 0; split < static_cast<int>(job.splits.size()); ++split) {
+    if (job.splits[split].begin >= job.block.visible[r]) break;
+    seen.push_back(sum_split(problem, inputs, plan, job, split, r));
+    const bool partial = num_splits > 1;
+    store_split(contract, plan, seen.back(), partial, partial ? row * num_splits + split : row,
+                result);
+  }
+  if (seen.empty()) return;
+  if (num_splits > 1) store_merged(contract, plan, row, seen, result);
+  if (plan.tiers) store_facts(row, r, seen, result);
+}
+
+}  // namespace attest

@@ -1,0 +1,204 @@
+#include "reference/score_tests.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "harness/core/formats.hpp"
+#include "harness/core/random.hpp"
+
+namespace attest {
+namespace {
+
+double z_of(const ScoreTests::Filter& f) {
+  return f.squared > 0 ? f.along / std::sqrt(f.squared) : 0;
+}
+
+std::vector<std::vector<ScoreTests::Filter>> filters(std::size_t observed, std::size_t count) {
+  return std::vector(observed, std::vector<ScoreTests::Filter>(count));
+}
+
+// The edges of each split: its first and last token.
+int edge_token(const Job& job, std::size_t edge) {
+  const TokenRange& split = job.splits[edge / 2];
+  return edge % 2 == 0 ? split.begin : split.end - 1;
+}
+
+std::size_t tile_count(const Chunk& chunk) {
+  return static_cast<std::size_t>((chunk.end - chunk.begin + kValueTile - 1) / kValueTile);
+}
+
+std::size_t slot_of(double value, std::size_t slots) {
+  return mix64(std::bit_cast<std::uint32_t>(static_cast<float>(value))) & (slots - 1);
+}
+
+}  // namespace
+
+// e / s^2 and s^2 of each element of a job's rows. What a right kernel leaves is the rounding of
+// the emulated value, but where that lies so close to a boundary that the kernel's own noise may
+// carry it across: by one spacing, with the probability that the noise reaches it.
+struct ScoreTests::Residuals {
+  std::vector<double> over_variance, variance;  // [rows, 512]; a row that has no meaning: zeros
+
+  Residuals(const Job& job, std::int64_t first_row, const Reference& result,
+            std::span<const std::uint16_t> observed, Rounding rounding)
+      : over_variance(std::size_t{1} * job.block.rows * kDV),
+        variance(std::size_t{1} * job.block.rows * kDV, 1.0) {
+    // Elements of one value have one rounding error: they count as one.
+    const std::size_t slots = std::bit_ceil(2 * variance.size());
+    std::vector<std::uint32_t> repeats(slots);
+    const auto centre = [&](std::size_t i) {
+      const std::size_t at = first_row * kDV + i;
+      return result.expected.o[at] + result.tiers.p_shift.o[at];
+    };
+    for (std::size_t i = 0; i < variance.size(); ++i) ++repeats[slot_of(centre(i), slots)];
+    for (std::size_t i = 0; i < variance.size(); ++i) {
+      const std::size_t at = first_row * kDV + i;
+      const double c = centre(i), sigma = result.tiers.t2p.o[at] / kLambda;
+      const double actual = decode_bf16(observed[at]);
+      const double rounded = decode_bf16(encode_bf16(c, rounding));
+      if (!std::isfinite(actual) || !std::isfinite(sigma) || !std::isfinite(rounded)) continue;
+      const double half = half_ulp_bf16(std::fabs(c)), off = std::fabs(c - rounded);
+      const double to_boundary = rounding == Rounding::kNearestEven
+                                     ? std::max(half - off, 0.0)
+                                     : std::min(off, std::max(2 * half - off, 0.0));
+      const double crosses =
+          sigma > 0 ? std::erfc(to_boundary / sigma * M_SQRT1_2) : 0;  // either way: at most twice
+      const double noise = sigma * sigma + 4 * half * half * crosses;
+      if (!(noise > 0)) continue;
+      variance[i] = noise * repeats[slot_of(c, slots)];
+      over_variance[i] = (actual - rounded) / variance[i];
+    }
+  }
+};
+
+ScoreTests::ScoreTests(const Problem& problem, const Inputs& inputs, const Contract& contract,
+                       std::vector<std::span<const std::uint16_t>> observed)
+    : problem_(problem),
+      inputs_(inputs),
+      contract_(contract),
+      observed_(std::move(observed)),
+      gain_(observed_.size()),
+      temperature_(observed_.size()),
+      largest_(observed_.size()) {}
+
+void ScoreTests::score_row(const Job& job, const Reference& result, const Residuals& residuals,
+                           int r, std::size_t i, OfJob& scores) const {
+  const std::int64_t row = std::int64_t{1} * inputs_.qo_indptr[job.block.sequence] * problem_.h_q +
+                           job.block.first_row + r;
+  const double* e = &residuals.over_variance[std::size_t{1} * r * kDV];
+  const double* variance = &residuals.variance[std::size_t{1} * r * kDV];
+  const double* o = &result.expected.o[row * kDV];
+  const double lse = result.expected.lse[row];
+  const auto along = [&](Filter& filter, const auto& direction) {
+    for (int d = 0; d < kDV; ++d) filter.add(e[d], direction(d), variance[d]);
+  };
+  along(scores.gain[i], [&](int d) { return o[d]; });
+  along(scores.temperature[i], [&](int d) { return result.temperature_o[row * kDV + d]; });
+  std::size_t tile = 0;
+  for (std::size_t c = 0; c < job.chunks.size(); ++c) {
+    const ChunkSums& sums = job.sums[c];
+    const int split = job.chunks[c].split;
+    const double scale = std::exp(job.split_largest[split].score[r] - lse);
+    for (std::size_t t = 0; t < tile_count(job.chunks[c]); ++t, ++tile) {
+      if (job.splits[split].begin >= job.block.visible[r]) continue;
+      const double a = scale * sums.block_weight[t * kBlockRows + r];
+      const float* values = &sums.blocks[(t * kBlockRows + r) * kDV];
+      along(scores.tiles[i][tile], [&](int d) { return scale * values[d] - a * o[d]; });
+    }
+  }
+  for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge) {
+    const int token = edge_token(job, edge);
+    if (token >= job.block.visible[r]) continue;
+    const double a = std::exp(job.scores.x[std::size_t{1} * token * kBlockRows + r] - lse);
+    const std::uint16_t* v = token_row(problem_, inputs_, job.block.sequence, token);
+    along(scores.tokens[i][edge], [&](int d) { return a * (decode_bf16(v[d]) - o[d]); });
+  }
+  if (result.expected.num_splits == 1) return;
+  for (std::size_t s = 0; s < job.splits.size(); ++s) {
+    if (job.splits[s].begin >= job.block.visible[r]) break;
+    const std::int64_t part = row * result.expected.num_splits + static_cast<std::int64_t>(s);
+    const double a = std::exp(result.expected.partial_lse[part] - lse);
+    const double* of_split = &result.expected.partial_o[part * kDV];
+    along(scores.splits[i][s], [&](int d) { return a * (of_split[d] - o[d]); });
+  }
+}
+
+ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const {
+  std::size_t tiles = 0;
+  for (const Chunk& chunk : job.chunks) tiles += tile_count(chunk);
+  const std::size_t n = observed_.size();
+  OfJob scores{std::vector<Filter>(n), std::vector<Filter>(n), filters(n, tiles),
+               filters(n, job.splits.size()), filters(n, 2 * job.splits.size())};
+  const std::int64_t first_row =
+      std::int64_t{1} * inputs_.qo_indptr[job.block.sequence] * problem_.h_q + job.block.first_row;
+  const Rounding rounding =
+      contract_.arithmetic.o_truncates ? Rounding::kTowardZero : Rounding::kNearestEven;
+  for (std::size_t i = 0; i < n; ++i) {
+    const Residuals residuals(job, first_row, result, observed_[i], rounding);
+    for (int r = 0; r < job.block.rows; ++r) {
+      if (job.block.visible[r] > 0) score_row(job, result, residuals, r, i, scores);
+    }
+  }
+  return scores;
+}
+
+void ScoreTests::add(const Job& job, const OfJob& scores) {
+  if (job.block.sequence != sequence_) {
+    close_sequence();
+    sequence_ = job.block.sequence;
+    for (const Chunk& chunk : job.chunks) {
+      for (int begin = chunk.begin; begin < chunk.end; begin += kValueTile) {
+        places_.push_back(
+            {"tile", sequence_, chunk.split, begin, std::min(begin + kValueTile, chunk.end)});
+      }
+    }
+    for (int s = 0; s < static_cast<int>(job.splits.size()); ++s)
+      places_.push_back({"split", sequence_, s, job.splits[s].begin, job.splits[s].end});
+    for (std::size_t edge = 0; edge < 2 * job.splits.size(); ++edge) {
+      const int token = edge_token(job, edge);
+      places_.push_back({"token", sequence_, static_cast<int>(edge / 2), token, token + 1});
+    }
+    of_sequence_ = filters(observed_.size(), places_.size());
+  }
+  for (std::size_t i = 0; i < observed_.size(); ++i) {
+    const auto join = [](Filter& to, const Filter& from) {
+      to.along += from.along;
+      to.squared += from.squared;
+    };
+    join(gain_[i], scores.gain[i]);
+    join(temperature_[i], scores.temperature[i]);
+    std::size_t place = 0;
+    for (const auto* part : {&scores.tiles[i], &scores.splits[i], &scores.tokens[i]}) {
+      for (const Filter& filter : *part) join(of_sequence_[i][place++], filter);
+    }
+  }
+}
+
+void ScoreTests::close_sequence() {
+  for (std::size_t i = 0; sequence_ >= 0 && i < observed_.size(); ++i) {
+    for (std::size_t p = 0; p < places_.size(); ++p) {
+      const Place& at = places_[p];
+      const double z = z_of(of_sequence_[i][p]);
+      auto found = std::find_if(largest_[i].begin(), largest_[i].end(),
+                                [&](const Score& s) { return s.filter == at.filter; });
+      if (found == largest_[i].end()) found = largest_[i].insert(found, Score{at.filter});
+      if (std::fabs(z) > std::fabs(found->z))
+        *found = {at.filter, z, at.sequence, at.split, at.begin, at.end};
+    }
+  }
+  places_.clear();
+}
+
+std::vector<std::vector<Score>> ScoreTests::largest() const {
+  ScoreTests all = *this;
+  all.close_sequence();
+  for (std::size_t i = 0; i < observed_.size(); ++i) {
+    all.largest_[i].push_back({"gain", z_of(gain_[i])});
+    all.largest_[i].push_back({"temperature", z_of(temperature_[i])});
+  }
+  return all.largest_;
+}
+
+}  // namespace attest

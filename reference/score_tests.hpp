@@ -1,0 +1,58 @@
+// Score tests: matched filters over the residuals of o. A direction g is what a defect would add to
+// o: z = sum e g / s^2 / sqrt(sum g^2 / s^2) over the rows and columns it reaches, in standard
+// deviations of the noise that a right kernel makes. Derived in error_bound.md.
+#pragma once
+#include <span>
+#include <vector>
+
+#include "reference/job.hpp"
+
+namespace attest {
+
+class ScoreTests {
+ public:
+  ScoreTests(const Problem& problem, const Inputs& inputs, const Contract& contract,
+             std::vector<std::span<const std::uint16_t>> observed);
+  bool empty() const { return observed_.empty(); }
+
+  struct Filter {  // one direction's sums
+    double along = 0, squared = 0;
+    void add(double e_over_variance, double g, double variance) {
+      along += e_over_variance * g;
+      squared += g * g / variance;
+    }
+  };
+  struct OfJob {  // [observed]
+    std::vector<Filter> gain, temperature;
+    std::vector<std::vector<Filter>> tiles, splits, tokens;
+  };
+  // Of one job whose rows are finished and whose sums are still there; jobs may run at one time.
+  OfJob run(const Job& job, const Reference& result) const;
+  // One after another, in order.
+  void add(const Job& job, const OfJob& scores);
+  // [observed] the largest |z| of each filter.
+  std::vector<std::vector<Score>> largest() const;
+
+ private:
+  struct Place {
+    const char* filter;
+    int sequence, split, begin, end;
+  };
+  struct Residuals;
+  void score_row(const Job& job, const Reference& result, const Residuals& residuals, int row,
+                 std::size_t observed, OfJob& scores) const;
+
+  const Problem& problem_;
+  const Inputs& inputs_;
+  const Contract& contract_;
+  std::vector<std::span<const std::uint16_t>> observed_;
+  // Sums of what is finished: gain and temperature over all, the rest over rows of one sequence.
+  std::vector<Filter> gain_, temperature_;
+  int sequence_ = -1;
+  std::vector<Place> places_;
+  std::vector<std::vector<Filter>> of_sequence_;  // [observed][places]
+  std::vector<std::vector<Score>> largest_;
+  void close_sequence();
+};
+
+}  // namespace attest

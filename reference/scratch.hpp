@@ -1,0 +1,29 @@
+// What a TileWorker works on at one time: unpacked tokens and their weights.
+#pragma once
+#include "reference/tile.hpp"
+
+namespace attest {
+
+inline constexpr int kKeyTile = 16;  // tokens whose K is unpacked at once
+inline constexpr int kStrip = 32;    // columns of V
+// A sum of n fp32 terms >= 0, each rounded thrice, is low by at most (n + 3) 2^-24: here n <=
+// kChunkTokens.
+inline constexpr double kInflate = 1 + 0x1p-13;
+
+struct TileWorker::Scratch {
+  alignas(64) double q[kDQk][kBlockRows];
+  alignas(64) float q_magnitude[kDQk][kBlockRows];
+  alignas(64) double k[kKeyTile][kDQk];
+  alignas(64) float k_magnitude[kKeyTile][kDQk];
+  alignas(64) double x[kKeyTile][kBlockRows];
+  alignas(64) float spread[kKeyTile][kBlockRows];
+  alignas(64) double w[kValueTile][kBlockRows];
+  alignas(64) float absolute[kAbsSums][kValueTile][kBlockRows];      // weights of |v|
+  alignas(64) float with_sign[kSignedSums][kValueTile][kBlockRows];  // of v
+  alignas(64) double square[kValueTile][kBlockRows];                 // of v^2
+  alignas(64) double norm[kValueTile];                               // |v|_1 of the token
+  alignas(64) double v[kValueTile][kStrip];
+  alignas(64) float v_single[kValueTile][kStrip];
+};
+
+}  // namespace attest
