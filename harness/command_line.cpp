@@ -17,7 +17,7 @@ struct Parsed {
   Selection selection;
   SoundnessOptions soundness;
   DetectRequest detect;
-  std::string tier = "smoke", out, token;
+  std::string tier = "smoke", out, token, unit;
   std::function<int()> command;
 };
 
@@ -67,9 +67,8 @@ void add_bench(CLI::App& app, Parsed& parsed) {
 
 void add_soundness(CLI::App& app, Parsed& parsed) {
   CLI::App& sub = add_command(
-      app, parsed, "soundness", "whether any correct kernel (a model of one) is called wrong", [&] {
-        return command_soundness(parsed.common, parsed.soundness, parsed.out);
-      });
+      app, parsed, "soundness", "whether any correct kernel (a model of one) is called wrong",
+      [&] { return command_soundness(parsed.common, parsed.soundness, parsed.out); });
   sub.add_option("--runs", parsed.soundness.runs, "how many")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
@@ -110,6 +109,13 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& repro = add_command(app, parsed, "repro", "run one case and show all about it",
                                 [&] { return command_repro(parsed.common, parsed.token); });
   repro.add_option("token", parsed.token, "the case")->required();
+  CLI::App& explain = add_command(
+      app, parsed, "explain", "what a case could show: data, tiers, visibility; runs no kernel",
+      [&] { return command_explain(parsed.common, parsed.token, parsed.unit); });
+  explain.add_option("token", parsed.token, "the case")->required();
+  explain.add_option("--unit", parsed.unit,
+                     "matrix unit of the bounds: fma, cdna1, cdna2, cdna3, hopper; default: the "
+                     "device's");
   CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results", [&] {
     return command_nightly(parsed.common, parsed.tier, parsed.out);
   });

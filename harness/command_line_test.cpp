@@ -116,6 +116,38 @@ TEST(Selection, TakesEachCaseOnce) {
   EXPECT_EQ(cases->size(), 2u);
 }
 
+TEST(Explain, RunsNoKernelAndShowsTiersRowsVisibilityAndStrawmen) {
+  const Answer answer = attest_says({"explain", "v1:k=mla_decode:h=3:s=300:splits=3:dist=needles",
+                                     "--unit", "cdna3", "--code-objects", "/nonexistent"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  for (const char* part :
+       {"matrix unit cdna3", "T0    partial_lse", "loosest rows",
+        "T0 of o there:", "P rounded to bf16", " of 64 tokens, ", "3 of 3 splits",
+        "another head's row   rejected", "last token dropped   rejected"}) {
+    EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
+  }
+}
+
+TEST(Explain, PrintsJsonAloneOnRequest) {
+  const Answer answer = attest_says(
+      {"explain", "v1:k=mla_decode:h=2:s=0,1:splits=1:scale=0", "--unit", "fma", "--json"});
+  EXPECT_EQ(answer.code, 0) << answer.err;
+  const auto json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json["matrix_unit"], "fma");
+  EXPECT_EQ(json["tokens"]["looked_at"], 1);
+  EXPECT_EQ(json["strawmen"][1]["name"], "poison left");
+  EXPECT_EQ(json["strawmen"][1]["rejected"], true);
+  EXPECT_EQ(json["strawmen"][2]["differs"], false);  // both heads see the same token
+}
+
+TEST(Explain, RefusesAUnitThatThereIsNot) {
+  const Answer answer = attest_says({"explain", "v1:k=mla_decode", "--unit", "cdna7"});
+  EXPECT_EQ(answer.code, 2);
+  EXPECT_TRUE(says(answer.err, "there are: fma, cdna1")) << answer.err;
+  EXPECT_EQ(attest_says({"explain", "v1:k=mla_decode", "--device", "toaster"}).code, 4);
+  EXPECT_EQ(attest_says({"explain", "nonsense"}).code, 2);
+}
+
 // From here on: the real kernel, on the real emulator.
 TEST(Run, PassesASmallCaseOnTheEmulator) {
   const Answer answer =
@@ -129,9 +161,18 @@ TEST(Repro, ShowsStagesWorstElementsAndTerms) {
   const Answer answer = attest_says({"repro", "v1:k=mla_decode:h=5:s=200:splits=2"});
   EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
   for (const char* part : {"kernel      mla_decode", "splits      2", "execute ", "reference ",
-                           "partial_lse", "verdict     passed"}) {
+                           "partial_lse", "T0 there:", "visible     100 % of tokens",
+                           "strawmen    zeros, poison left", "verdict     passed"}) {
     EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
   }
+}
+
+TEST(Run, ExitsWithFiveForACaseThatCouldNotHaveFailed) {
+  // At this scale one token of 4096 has all the weight, and it is none of those looked at.
+  const Answer answer = attest_says({"run", "v1:k=mla_decode:h=1:s=4096:splits=1:scale=10"});
+  EXPECT_EQ(answer.code, 5) << answer.out << answer.err;
+  EXPECT_TRUE(says(answer.out, "the loss of no token would be noticed")) << answer.out;
+  EXPECT_TRUE(says(answer.out, "sees 0 % tokens")) << answer.out;
 }
 
 TEST(Run, WritesJsonLinesOnRequest) {

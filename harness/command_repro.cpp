@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 
@@ -31,23 +32,51 @@ void print_problem(const Case& c, const Kernel& kernel) {
 }
 
 void print_worst(const Worst& w) {
-  fmt::print("{:<12}ratio {:.3g} at sequence {}, query token {}, head {}", w.tensor, w.ratio,
-             w.sequence, w.query_token, w.head);
+  fmt::print("{:<12}ratio {:.3g}{}{} at sequence {}, query token {}, head {}", w.tensor, w.ratio,
+             w.tier.empty() ? "" : " of ", w.tier, w.sequence, w.query_token, w.head);
   if (w.split >= 0) fmt::print(", split {}", w.split);
   if (w.column >= 0) fmt::print(", column {}", w.column);
   fmt::print(
       "\n            actual {:.9g} (0x{:x}), expected {:.9g} (0x{:x}), error {:.3g}, bound "
       "{:.3g}\n",
       w.actual, w.actual_bits, w.expected, w.expected_bits, w.error, w.bound);
+  if (!w.terms.empty()) fmt::print("            T0 there:\n");
   for (const BoundTerm& term : w.terms)
     fmt::print("            {:>10.3g}  {}\n", term.value, term.name);
 }
 
+std::string share_text(double share, const char* what) {
+  return share < 0 ? fmt::format("no {} to lose", what)
+                   : fmt::format("{:.3g} % of {}", 100 * share, what);
+}
+
+void print_evidence(const Verdict& verdict) {
+  const Evidence& e = verdict.evidence;
+  if (e.n_eff_max > 0) {
+    fmt::print("logits      {:.4g} .. {:.4g}; n_eff {:.4g} .. {:.4g}\n", e.logit_min, e.logit_max,
+               e.n_eff_min, e.n_eff_max);
+    fmt::print("P           flushed {:.3g} of a row's weight, gain bias {:.3g}; condition {:.4g}\n",
+               e.flush_mass, e.gain_bias, e.condition_max);
+    fmt::print("mismatch    {:.3g} % of o has other bits than the emulated reference\n",
+               100 * e.mismatch);
+  }
+  for (const Score& score : e.scores)
+    fmt::print("score       {}: z = {:.3g}\n", score.filter, score.z);
+  if (e.strawmen.empty()) return;  // not looked for
+  fmt::print("visible     {}, {}, {}; the least weight seen {:.3g}\n",
+             share_text(e.tokens_visible, "tokens"), share_text(e.pages_visible, "pages"),
+             share_text(e.splits_visible, "splits"), e.smallest_weight_seen);
+  fmt::print("strawmen    {}\n", fmt::join(e.strawmen, ", "));
+}
+
 void print_verdict(const Verdict& verdict) {
   for (const Worst& worst : verdict.worst) print_worst(worst);
+  print_evidence(verdict);
   fmt::print("judged      {} elements, {} wrong\n", verdict.checked, verdict.wrong);
   fmt::print("verdict     {}\n", to_string(verdict.status));
   if (!verdict.reason.empty()) fmt::print("            {}\n", verdict.reason);
+  if (!verdict.broken_tier.empty()) fmt::print("broken      {}\n", verdict.broken_tier);
+  if (!verdict.blame.empty()) fmt::print("blame       {}\n", verdict.blame);
   if (!verdict.bucket.empty()) fmt::print("bucket      {}\n", verdict.bucket);
 }
 
