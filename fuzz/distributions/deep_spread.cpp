@@ -33,7 +33,7 @@ class DeepSpreadSampler : public Sampler {
  private:
   bool on_top(int owner, int token) const {
     if (last_tokens_.contains(owner, token)) return true;
-    const Place at = places_.at(owner, token);
+    const WalkPlace at = places_.at(owner, token);
     if ((at.splits > 1 ? at.split : at.tile) % 2 == 1) return false;
     const Stream plan = stream_of(seed_, Tensor::kPlan, owner, token - at.offset);
     return static_cast<int>(plan.bits(0) % at.tokens) == at.offset;
@@ -41,7 +41,7 @@ class DeepSpreadSampler : public Sampler {
 
   const Problem problem_;
   const RopeNormal noise_;
-  const Places places_;
+  const WalkPlaces places_;
   const LastTokens last_tokens_;
   const Seed seed_;
 };

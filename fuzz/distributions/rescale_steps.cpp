@@ -44,7 +44,7 @@ class RescaleStepsSampler : public Sampler {
  private:
   // The score in log2 units that a row of height 1 shall see.
   float target(int owner, int token) const {
-    const Place at = places_.at(owner, token);
+    const WalkPlace at = places_.at(owner, token);
     // One plan for a tile, whatever its tokens.
     const Stream plan = stream_of(seed_, Tensor::kPlan, owner, token - at.offset);
     const int plateau =
@@ -73,7 +73,7 @@ class RescaleStepsSampler : public Sampler {
   }
 
   const Problem problem_;
-  const Places places_;
+  const WalkPlaces places_;
   const LastTokens last_tokens_;
   const Seed seed_;
   const float scale_log2_;

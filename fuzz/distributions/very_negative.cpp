@@ -31,7 +31,7 @@ class VeryNegativeSampler : public Sampler {
 
   void fill_kv(int owner, int token, Row row) const override {
     noise_.fill_kv(owner, token, row);
-    const Place at = places_.at(owner, token);
+    const WalkPlace at = places_.at(owner, token);
     const bool odd = (at.splits > 1 ? at.split : at.tile) % 2 == 1;
     row[kDV] = encode_bf16(kQAlong);
     row[kDV + 1] = encode_bf16(odd ? kQAlong : 0);
@@ -43,7 +43,7 @@ class VeryNegativeSampler : public Sampler {
  private:
   const Problem problem_;
   const RopeNormal noise_;
-  const Places places_;
+  const WalkPlaces places_;
   const LastTokens last_tokens_;
   const Lengths lengths_;
 };

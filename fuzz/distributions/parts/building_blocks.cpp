@@ -65,7 +65,7 @@ bool LastTokens::contains(int owner, int token) const {
   return own_[owner].first <= token && token < own_[owner].second;
 }
 
-Places::Places(const Problem& problem, const Walk& walk)
+WalkPlaces::WalkPlaces(const Problem& problem, const Walk& walk)
     : one_for_all_(problem.shared_prefix > 0), tile_tokens_(walk.tile_tokens) {
   const Lengths lengths(problem);
   const int lists = one_for_all_ ? 1 : problem.b();
@@ -74,7 +74,7 @@ Places::Places(const Problem& problem, const Walk& walk)
   }
 }
 
-Place Places::at(int owner, int token) const {
+WalkPlace WalkPlaces::at(int owner, int token) const {
   const std::vector<TokenRange>& splits = splits_[one_for_all_ ? 0 : owner];
   const auto after =
       std::upper_bound(splits.begin(), splits.end(), token,

@@ -108,15 +108,15 @@ class LastTokens {
 };
 
 // Where a kernel's walk meets a token: of a shared prefix, the walk over the longest sequence.
-struct Place {
+struct WalkPlace {
   int split = 0, splits = 0;   // live ones
   int tile = 0, tiles = 0;     // of the split
   int offset = 0, tokens = 0;  // of the tile
 };
-class Places {
+class WalkPlaces {
  public:
-  Places(const Problem& problem, const Walk& walk);
-  Place at(int owner, int token) const;
+  WalkPlaces(const Problem& problem, const Walk& walk);
+  WalkPlace at(int owner, int token) const;
 
  private:
   std::vector<std::vector<TokenRange>>

@@ -62,16 +62,16 @@ TEST(LastTokens, OfAPrefixAreThoseOfAllItsSequences) {
   EXPECT_FALSE(last.contains(2, 298));
 }
 
-TEST(Places, AreThoseOfTheWalk) {
+TEST(WalkPlaces, AreThoseOfTheWalk) {
   const Problem p{.s_kv = {0, 10, 500}, .s_q = {1, 1, 1}};
   const Walk walk{SplitRule{}, 3, 16};
-  const Places places(p, walk);
+  const WalkPlaces places(p, walk);
   for (int seq : {1, 2}) {
     const auto splits = live_splits(walk.split_rule, p.s_kv[seq], 3);
     for (std::size_t split = 0; split < splits.size(); ++split) {
       const auto [begin, end] = splits[split];
       for (int token = begin; token < end; ++token) {
-        const Place at = places.at(seq, token);
+        const WalkPlace at = places.at(seq, token);
         EXPECT_EQ(at.split, static_cast<int>(split));
         EXPECT_EQ(at.splits, static_cast<int>(splits.size()));
         EXPECT_EQ(at.tile, (token - begin) / 16);
@@ -83,9 +83,9 @@ TEST(Places, AreThoseOfTheWalk) {
   }
 }
 
-TEST(Places, OfAPrefixAreThoseOfTheLongestSequence) {
+TEST(WalkPlaces, OfAPrefixAreThoseOfTheLongestSequence) {
   const Problem p{.s_kv = {64, 640}, .s_q = {1, 1}, .page_size = 64, .shared_prefix = 64};
-  const Places places(p, {SplitRule{}, 2, 16});
+  const WalkPlaces places(p, {SplitRule{}, 2, 16});
   EXPECT_EQ(places.at(kPrefixOwner, 63).splits, 2);
   EXPECT_EQ(places.at(kPrefixOwner, 63).tiles, 20);
   EXPECT_EQ(places.at(1, 320).split, 1);
