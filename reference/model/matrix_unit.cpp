@@ -35,17 +35,21 @@ struct Group {
   Float8 row(int k) const { return load<Float8>(b + k * stride); }
 };
 
-// Calls step(group, sum of 8 columns) for each group in turn.
+// Calls step(group, sum of 8 columns) for each group in turn. Two vectors of columns at a time hide the latency of their
+// chains.
 template <int kGroup, class Step>
 void by_groups(std::span<const float> a, const float* b, std::ptrdiff_t stride, int columns,
                float* sum, const Step& step) {
   const int length = static_cast<int>(a.size());
-  for (int j = 0; j < columns; j += 8) {
-    Float8 c = load<Float8>(sum + j);
+  for (int j = 0; j < columns; j += 16) {
+    Float8 left = load<Float8>(sum + j), right = load<Float8>(sum + j + 8);
     for (int k = 0; k < length; k += kGroup) {
-      c = step(Group{&a[k], b + k * stride + j, stride, std::min(kGroup, length - k)}, c);
+      const Group group{&a[k], b + k * stride + j, stride, std::min(kGroup, length - k)};
+      left = step(group, left);
+      right = step(Group{group.a, group.b + 8, stride, group.size}, right);
     }
-    store(sum + j, c);
+    store(sum + j, left);
+    store(sum + j + 8, right);
   }
 }
 
