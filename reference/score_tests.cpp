@@ -11,10 +11,6 @@
 namespace attest {
 namespace {
 
-double z_of(const ScoreTests::Filter& f) {
-  return f.squared > 0 ? f.along / std::sqrt(f.squared) : 0;
-}
-
 std::vector<std::vector<ScoreTests::Filter>> filters(std::size_t observed, std::size_t count) {
   return std::vector(observed, std::vector<ScoreTests::Filter>(count));
 }
@@ -42,9 +38,13 @@ struct ScoreTests::Residuals {
   std::vector<double> over_variance, variance;  // [rows, 512]; a row that has no meaning: zeros
 
   Residuals(const Job& job, std::int64_t first_row, const Reference& result,
-            std::span<const std::uint16_t> observed, Rounding rounding)
+            std::span<const std::uint16_t> observed, const Arithmetic& arithmetic)
       : over_variance(std::size_t{1} * job.block.rows * kDV),
         variance(std::size_t{1} * job.block.rows * kDV, 1.0) {
+    const Rounding rounding =
+        arithmetic.o_truncates ? Rounding::kTowardZero : Rounding::kNearestEven;
+    // A uniform error within the radius, where most of it is the rounding of stored partials.
+    const double sigmas = arithmetic.bf16_partials ? std::sqrt(3.0) : kLambda;
     // Elements of one value have one rounding error: they count as one.
     const std::size_t slots = std::bit_ceil(2 * variance.size());
     std::vector<std::uint32_t> repeats(slots);
@@ -55,7 +55,7 @@ struct ScoreTests::Residuals {
     for (std::size_t i = 0; i < variance.size(); ++i) ++repeats[slot_of(centre(i), slots)];
     for (std::size_t i = 0; i < variance.size(); ++i) {
       const std::size_t at = first_row * kDV + i;
-      const double c = centre(i), sigma = result.tiers.t2p.o[at] / kLambda;
+      const double c = centre(i), sigma = result.tiers.t2p.o[at] / sigmas;
       const double actual = decode_bf16(observed[at]);
       const double rounded = decode_bf16(encode_bf16(c, rounding));
       if (!std::isfinite(actual) || !std::isfinite(sigma) || !std::isfinite(rounded)) continue;
@@ -72,6 +72,18 @@ struct ScoreTests::Residuals {
     }
   }
 };
+
+void ScoreTests::Filter::join(const Filter& other) {
+  along += other.along;
+  squared += other.squared;
+  tolerance = std::max(tolerance, other.tolerance);
+}
+
+// What is allowed along the direction is one number for all its elements: it adds up.
+double ScoreTests::Filter::z() const {
+  const double allowed = tolerance * squared;
+  return squared > 0 ? along / std::sqrt(squared + allowed * allowed) : 0;
+}
 
 ScoreTests::ScoreTests(const Problem& problem, const Inputs& inputs, const Contract& contract,
                        std::vector<std::span<const std::uint16_t>> observed)
@@ -125,6 +137,48 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
   }
 }
 
+// What a right kernel may add along a direction: the relative error of the weights of a tile, a
+// token, a split; of the sums; of the scale.
+void ScoreTests::set_tolerances(const Job& job, const Reference& result, std::size_t i,
+                                OfJob& scores) const {
+  const Arithmetic& a = contract_.arithmetic;
+  const std::int64_t first_row =
+      std::int64_t{1} * inputs_.qo_indptr[job.block.sequence] * problem_.h_q + job.block.first_row;
+  const int live = static_cast<int>(job.splits.size());
+  std::vector<double> of_split(live), of_tokens(live);
+  for (int s = 0; s < live; ++s) {
+    const SplitErrors& e = job.errors[s];
+    for (int r = 0; r < job.block.rows; ++r) {
+      if (job.splits[s].begin >= job.block.visible[r]) continue;
+      const std::int64_t row = first_row + r;
+      const double rescales = job.split_largest[s].rescales[r], max = job.split_largest[s].score[r];
+      double merge = 0, lse = result.expected.lse[row];
+      if (live > 1) {
+        const std::int64_t part = row * result.expected.num_splits + s;
+        const double below = std::fabs(lse - result.expected.partial_lse[part]) + std::log(live);
+        lse = result.expected.partial_lse[part];
+        merge = merge_weight_error(a, live, max, lse - max, below);
+        of_split[s] = std::max(of_split[s], result.tiers.t0.partial_lse[part] + merge);
+      }
+      for (std::size_t c = job.first_chunk[s]; c < job.first_chunk[s + 1]; ++c)
+        of_tokens[s] = std::max(of_tokens[s], job.sums[c].rows.worst_exponent[r] + merge);
+      const double sums = kLambda * kU * std::sqrt((e.accumulate_roundings + rescales) / 3) +
+                          e.accumulate_bias + e.denominates(rescales) +
+                          merge_accumulate_error(a, live) + merge;
+      scores.gain[i].tolerance = std::max(scores.gain[i].tolerance, sums);
+    }
+  }
+  scores.temperature[i].tolerance = job.errors.empty() ? 0 : job.errors[0].exp_argument;
+  std::size_t tile = 0;
+  for (const Chunk& chunk : job.chunks) {
+    for (std::size_t t = 0; t < tile_count(chunk); ++t)
+      scores.tiles[i][tile++].tolerance = of_tokens[chunk.split];
+  }
+  for (int s = 0; s < live; ++s) scores.splits[i][s].tolerance = of_split[s];
+  for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge)
+    scores.tokens[i][edge].tolerance = of_tokens[edge / 2];
+}
+
 ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const {
   std::size_t tiles = 0;
   for (const Chunk& chunk : job.chunks) tiles += tile_count(chunk);
@@ -133,10 +187,9 @@ ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const
                filters(n, job.splits.size()), filters(n, 2 * job.splits.size())};
   const std::int64_t first_row =
       std::int64_t{1} * inputs_.qo_indptr[job.block.sequence] * problem_.h_q + job.block.first_row;
-  const Rounding rounding =
-      contract_.arithmetic.o_truncates ? Rounding::kTowardZero : Rounding::kNearestEven;
   for (std::size_t i = 0; i < n; ++i) {
-    const Residuals residuals(job, first_row, result, observed_[i], rounding);
+    set_tolerances(job, result, i, scores);
+    const Residuals residuals(job, first_row, result, observed_[i], contract_.arithmetic);
     for (int r = 0; r < job.block.rows; ++r) {
       if (job.block.visible[r] > 0) score_row(job, result, residuals, r, i, scores);
     }
@@ -163,15 +216,11 @@ void ScoreTests::add(const Job& job, const OfJob& scores) {
     of_sequence_ = filters(observed_.size(), places_.size());
   }
   for (std::size_t i = 0; i < observed_.size(); ++i) {
-    const auto join = [](Filter& to, const Filter& from) {
-      to.along += from.along;
-      to.squared += from.squared;
-    };
-    join(gain_[i], scores.gain[i]);
-    join(temperature_[i], scores.temperature[i]);
+    gain_[i].join(scores.gain[i]);
+    temperature_[i].join(scores.temperature[i]);
     std::size_t place = 0;
     for (const auto* part : {&scores.tiles[i], &scores.splits[i], &scores.tokens[i]}) {
-      for (const Filter& filter : *part) join(of_sequence_[i][place++], filter);
+      for (const Filter& filter : *part) of_sequence_[i][place++].join(filter);
     }
   }
 }
@@ -180,7 +229,7 @@ void ScoreTests::close_sequence() {
   for (std::size_t i = 0; sequence_ >= 0 && i < observed_.size(); ++i) {
     for (std::size_t p = 0; p < places_.size(); ++p) {
       const Place& at = places_[p];
-      const double z = z_of(of_sequence_[i][p]);
+      const double z = of_sequence_[i][p].z();
       auto found = std::find_if(largest_[i].begin(), largest_[i].end(),
                                 [&](const Score& s) { return s.filter == at.filter; });
       if (found == largest_[i].end()) found = largest_[i].insert(found, Score{at.filter});
@@ -195,8 +244,8 @@ std::vector<std::vector<Score>> ScoreTests::largest() const {
   ScoreTests all = *this;
   all.close_sequence();
   for (std::size_t i = 0; i < observed_.size(); ++i) {
-    all.largest_[i].push_back({"gain", z_of(gain_[i])});
-    all.largest_[i].push_back({"temperature", z_of(temperature_[i])});
+    all.largest_[i].push_back({"gain", gain_[i].z()});
+    all.largest_[i].push_back({"temperature", temperature_[i].z()});
   }
   return all.largest_;
 }

@@ -17,10 +17,13 @@ class ScoreTests {
 
   struct Filter {  // one direction's sums
     double along = 0, squared = 0;
+    double tolerance = 0;  // the share of the direction that a right kernel may add
     void add(double e_over_variance, double g, double variance) {
       along += e_over_variance * g;
       squared += g * g / variance;
     }
+    void join(const Filter& other);
+    double z() const;
   };
   struct OfJob {  // [observed]
     std::vector<Filter> gain, temperature;
@@ -39,6 +42,8 @@ class ScoreTests {
     int sequence, split, begin, end;
   };
   struct Residuals;
+  void set_tolerances(const Job& job, const Reference& result, std::size_t observed,
+                      OfJob& scores) const;
   void score_row(const Job& job, const Reference& result, const Residuals& residuals, int row,
                  std::size_t observed, OfJob& scores) const;
 
