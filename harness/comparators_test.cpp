@@ -81,13 +81,13 @@ TEST(Comparators, AllAcceptTheExpectedResultAndSayWhereTheyComeFrom) {
 
 TEST(Comparators, NoneAcceptsANanOfAnyPayload) {
   // Those that do not look at the elements of o, let one fail, or have no rule without a schedule.
-  const std::set<std::string_view> kBlind = {"lse",   "partials", "scores",
+  const std::set<std::string_view> blind = {"lse",   "partials", "scores",
                                              "T2p o", "mismatch", "aiter 5 %"};
   for (const std::uint16_t payload : {0x7fc0, 0xffff, 0x7f81}) {
     Fixture wrong;
     wrong.output.o[3] = payload;
     for (const Comparator& comparator : all_comparators()) {
-      if (kBlind.contains(comparator.name)) continue;
+      if (blind.contains(comparator.name)) continue;
       EXPECT_FALSE(wrong.accepts(comparator.name)) << comparator.name;
     }
     EXPECT_TRUE(wrong.accepts("aiter 5 %"));  // one of 2048

@@ -148,12 +148,12 @@ std::vector<model::Defect> planted_defects() {
   return defects;
 }
 
-// 16 to 16k tokens and 64 beyond, where every split has at least the 64 tokens that the kernel's
-// rule gives it; below 1024 tokens more, so that some are empty.
+// Long enough that the running maxima of four waves of 16-token tiles move inside a split, from 256
+// tokens on; at 64 one split is empty, as the kernel's rule gives none less than 64 tokens.
 int splits_for(int length) {
-  const int longest = length > 32768 ? 64 : 16;
-  return std::clamp(static_cast<int>(std::bit_floor(static_cast<unsigned>(length) / 32u)), 1,
-                    longest);
+  const int most = length > 32768 ? 64 : 16;
+  const int of_256_tokens = static_cast<int>(std::bit_floor(static_cast<unsigned>(length) / 256u));
+  return std::clamp(of_256_tokens, 2, most);
 }
 
 Result<Detection> detect(const DetectOptions& options, const DetectProgress& progress) {

@@ -84,7 +84,7 @@ std::string missed_text(const Cases& cases, std::size_t comparator) {
 }
 
 std::string header(std::string_view first, std::string_view second) {
-  std::string names = fmt::format("| {} | {} |", first, second), line = "|---:|---:|";
+  std::string names = fmt::format("| {} | {} |", first, second), line = "|---|---:|";
   for (const Comparator& comparator : all_comparators()) {
     names += fmt::format(" {0}{1}{0} |", comparator.ours ? "**" : "", comparator.name);
     line += "---:|";
@@ -142,6 +142,19 @@ bool has_any_effect(const Detection& detection, std::size_t defect) {
                      [&](const DetectCase& c) { return has_effect(c, defect); });
 }
 
+// "normal, needles", or "all but census" where that is shorter.
+std::string names_text(const Detection& detection, const std::vector<std::string>& names) {
+  if (names.empty()) return "no single one";
+  const auto all = distributions_of(detection);
+  if (names.size() == all.size()) return "any";
+  if (2 * names.size() <= all.size()) return fmt::format("{}", fmt::join(names, ", "));
+  std::vector<std::string> others;
+  for (const std::string& name : all) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) others.push_back(name);
+  }
+  return fmt::format("all but {}", fmt::join(others, ", "));
+}
+
 std::string by_defect(const Detection& detection) {
   std::string text = "| defect |", line = "|---|";
   for (const int length : lengths_of(detection)) {
@@ -155,10 +168,9 @@ std::string by_defect(const Detection& detection) {
     for (const int length : lengths_of(detection)) {
       text += fmt::format(" {} |", shown_text(cases_of(detection, length), d));
     }
-    const auto names = has_any_effect(detection, d) ? always_shown_by(detection, d)
-                                                    : std::vector<std::string>{"-"};
-    text += fmt::format(" {} |\n", names.empty() ? std::string("no single one")
-                                                 : fmt::format("{}", fmt::join(names, ", ")));
+    text += fmt::format(" {} |\n", has_any_effect(detection, d)
+                                       ? names_text(detection, always_shown_by(detection, d))
+                                       : "-");
   }
   return text;
 }

@@ -8,7 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/comparators.hpp"
+#include "harness/core/kernel.hpp"
 #include "harness/detect_report.hpp"
+#include "harness/generate.hpp"
+#include "harness/judge.hpp"
+#include "reference/reference.hpp"
 
 namespace attest {
 namespace {
@@ -107,7 +111,7 @@ TEST(Detect, ReadsAsTheCellsSay) {
   const std::size_t ours = comparator_of("attest"), loose = comparator_of("allclose 2e-2");
   for (const DetectCase& c : detection->cases) {
     SCOPED_TRACE(c.distribution + " " + std::to_string(c.length));
-    EXPECT_EQ(c.num_splits, c.length == 64 ? 2 : 16);
+    EXPECT_EQ(c.num_splits, c.length == 64 ? 2 : 4);
     for (std::size_t k = 0; k < all_comparators().size(); ++k) {
       if (all_comparators()[k].ours) EXPECT_NE(c.correct[k], Cell::kFalseAlarm);
     }
@@ -124,6 +128,40 @@ TEST(Detect, ReadsAsTheCellsSay) {
   }
 }
 
+// The last column is the verdict that a user gets.
+TEST(Detect, AttestAcceptsWhatTheJudgeDoesNotCallFailedOrSuspect) {
+  Case c;
+  c.problem.h_q = 4;
+  c.problem.s_kv = {700};
+  c.problem.num_splits = 4;
+  c.problem.page_size = 16;
+  const Kernel& kernel = *find_kernel("mla_decode");
+  const Contract contract = kernel.contract(c.problem);
+  const auto inputs = generate(c, walk_of(kernel, c.problem), 1);
+  ASSERT_TRUE(inputs.ok());
+  const Subject subject{"mla_decode", c.problem, contract, 4};
+  const Tiers undeclared;
+  int accepted = 0, rejected = 0;
+  for (int i = 0; i <= static_cast<int>(model::kLastDefect); ++i) {
+    const auto defect = static_cast<model::Defect>(i);
+    if (!model::applies(defect, c.problem, contract, 4)) continue;
+    const auto run =
+        model::run_model(c.problem, *inputs, contract, {.num_splits = 4, .defect = defect});
+    ASSERT_TRUE(run.ok());
+    const auto r = reference(c.problem, *inputs, contract, 4, {.observed = {run->output.o}});
+    ASSERT_TRUE(r.ok());
+    const Yardstick yardstick{subject, *r, undeclared, {}, {}};
+    const auto scores = r->scores.empty() ? std::vector<Score>() : r->scores[0];
+    const bool accepts = all_comparators().back().accepts(yardstick, {run->output, scores});
+    const Verdict verdict = judge(subject, run->output, *r);
+    EXPECT_EQ(accepts, verdict.status != Status::kFailed && verdict.status != Status::kSuspect)
+        << model::name_of(defect) << ": " << verdict.reason;
+    ++(accepts ? accepted : rejected);
+  }
+  EXPECT_GE(accepted, 1);
+  EXPECT_GE(rejected, 20);
+}
+
 TEST(Detect, UnknownDistributionIsAUsageError) {
   const auto detection = detect({.distributions = {"nonesuch"}, .lengths = {64}}, {});
   ASSERT_FALSE(detection.ok());
@@ -131,9 +169,9 @@ TEST(Detect, UnknownDistributionIsAUsageError) {
 }
 
 TEST(Detect, SplitsScaleWithTheLength) {
-  EXPECT_EQ(splits_for(1), 1);
-  EXPECT_EQ(splits_for(64), 2);
-  EXPECT_EQ(splits_for(256), 8);
+  EXPECT_EQ(splits_for(1), 2);
+  EXPECT_EQ(splits_for(256), 2);
+  EXPECT_EQ(splits_for(1024), 4);
   EXPECT_EQ(splits_for(16384), 16);
   EXPECT_EQ(splits_for(327600), 64);
 }
