@@ -48,6 +48,7 @@ constexpr std::array kEntries = {
     Entry{Defect::kOneSplitsLseInBaseTwo, "lse of one split in base 2", "stage1"},
     Entry{Defect::kOneSplitsLseOff, "lse of one split off by 0.01", "stage1"},
     Entry{Defect::kAveragesSplits, "averages the splits", "stage2"},
+    Entry{Defect::kMergesByNextHeadsLse, "weighs splits by the next head's lse", "stage2"},
     Entry{Defect::kSwapsTwoDims, "swaps two dims", "stage2"},
     Entry{Defect::kHeadsSwapped, "swaps two heads", "stage2"},
     Entry{Defect::kNanOfEmptySplit, "reads an empty split", "stage2"},
@@ -91,6 +92,8 @@ bool applies(Defect defect, const Problem& problem, const Contract& contract, in
     case Defect::kDropSplit:
     case Defect::kAveragesSplits:
       return live > 1;
+    case Defect::kMergesByNextHeadsLse:
+      return problem.h_q > 1 && num_splits > 1;
     case Defect::kMaskOffByOne:
       return live > 1 || problem.max_s_q() > 1;
     case Defect::kOneSplitsLseInBaseTwo:

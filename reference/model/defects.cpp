@@ -239,6 +239,11 @@ bool skips_split(const Setup& setup, int split, int live) {
   return setup.options.defect == Defect::kDropSplit && split == target_split(live);
 }
 
+int planted_lse_head(const Setup& setup, int head) {
+  const bool next = setup.options.defect == Defect::kMergesByNextHeadsLse;
+  return next ? (head + 1) % setup.problem.h_q : head;
+}
+
 void plant_merge(const Setup& setup, std::span<const RowResult> splits, int live,
                  RowResult& merged) {
   if (setup.options.defect == Defect::kAveragesSplits) {

@@ -45,6 +45,7 @@ class PlantedSplit {
 
 // ---- stage 2 ----
 bool skips_split(const Setup& setup, int split, int live);
+int planted_lse_head(const Setup& setup, int head);  // whose lse weighs the splits of a head
 // `splits` are the stored results that the merge read.
 void plant_merge(const Setup& setup, std::span<const RowResult> splits, int live,
                  RowResult& merged);

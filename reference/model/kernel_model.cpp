@@ -84,7 +84,10 @@ void merge_row(const Setup& setup, const Place& first, int live, int head, Store
   std::vector<RowResult> splits;
   for (int split = 0; split < live; ++split) {
     if (skips_split(setup, split, live)) continue;
-    const RowResult stored = stores.stored_partial(first.token, split, head);
+    RowResult stored = stores.stored_partial(first.token, split, head);
+    if (const int other = planted_lse_head(setup, head); other != head) {
+      stored.lse = stores.stored_partial(first.token, split, other).lse;
+    }
     if (stored.lse != kNoScore) splits.push_back(stored);
   }
   RowResult merged = merge_splits(setup, splits);

@@ -58,6 +58,7 @@ enum class Defect {
   kOneSplitsLseInBaseTwo,
   kOneSplitsLseOff,
   kAveragesSplits,
+  kMergesByNextHeadsLse,
   kSwapsTwoDims,
   kHeadsSwapped,
   kNanOfEmptySplit,
