@@ -6,6 +6,8 @@
 
 #include <bit>
 
+#include "harness/core/random.hpp"
+
 namespace attest {
 namespace {
 
@@ -40,6 +42,42 @@ TEST(JudgeElement, AcceptsEveryBf16ThatABoundHoldsAndNoOther) {
     const bool inside = value >= decode_bf16(encode_bf16(expected - bound)) &&
                         value <= decode_bf16(encode_bf16(expected + bound));
     ASSERT_EQ(accepts(Stored::kBf16, code, expected, bound), inside) << value;
+  }
+}
+
+// Between a code and its neighbours lie the midpoints that decide where an end is rounded to; at a
+// power of two the lower one is nearer.
+TEST(JudgeElement, AcceptsABf16OnlyIfAnEndReachesItsMidpoint) {
+  for (const double actual : {1.0, 1.0 + 0x1p-7, 1.9921875, 2.0, 0.75, 0x1p-60, 3 * 0x1p50}) {
+    const std::uint16_t code = encode_bf16(actual);
+    const double above = (decode_bf16(code + 1) - actual) / 2;
+    const double below = (actual - decode_bf16(code - 1)) / 2;
+    for (const double bound : {above / 8, above * 8}) {
+      const double hair = above * 0x1p-20;
+      EXPECT_TRUE(accepts(Stored::kBf16, code, actual + above + bound - hair, bound));
+      EXPECT_FALSE(accepts(Stored::kBf16, code, actual + above + bound + hair, bound)) << actual;
+      EXPECT_TRUE(accepts(Stored::kBf16, code, actual - below - bound + hair, bound));
+      EXPECT_FALSE(accepts(Stored::kBf16, code, actual - below - bound - hair, bound)) << actual;
+      // Truncation keeps all of [actual, next).
+      EXPECT_TRUE(accepts(Stored::kBf16Truncated, code, actual + 2 * above + bound - hair, bound));
+      EXPECT_FALSE(accepts(Stored::kBf16Truncated, code, actual + 2 * above + bound + hair, bound));
+      EXPECT_TRUE(accepts(Stored::kBf16Truncated, code, actual - bound, bound));
+      EXPECT_FALSE(accepts(Stored::kBf16Truncated, code, actual - bound - hair, bound));
+    }
+  }
+}
+
+TEST(JudgeElement, SkipsARatioOnlyIfItIsNotLarger) {
+  const Stream stream = stream_of(Seed{3}, Tensor::kPlan);
+  for (int i = 0; i < 20000; ++i) {
+    const double expected = 4 * stream.uniform(5 * i) - 2, bound = 0.01 * stream.uniform(5 * i + 1);
+    const double actual =
+        decode_bf16(encode_bf16(expected + 0.04 * (stream.uniform(5 * i + 2) - 0.5)));
+    const double known = 3 * stream.uniform(5 * i + 3);
+    for (const Stored stored : {Stored::kBf16, Stored::kBf16Truncated, Stored::kFp32}) {
+      const bool larger = ratio_of(stored, actual, expected, bound) > known;
+      ASSERT_TRUE(!larger || ratio_may_exceed(known, stored, actual, expected, bound)) << i;
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 // that are not there; and what all elements together say.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "harness/judge_statistics.hpp"
@@ -67,6 +68,24 @@ TEST(JudgeTiers, PassWhatLiesWithinAllOfThemAboutTheirOwnCentres) {
       EXPECT_FALSE(worst.tier.empty()) << worst.tensor;
     }
   }
+}
+
+TEST(JudgeTiers, KeepTheElementWithTheLargestRatioOverAllGates) {
+  Trial trial;
+  make_tiers(trial);
+  trial.output.lse[3] = fp32(trial.expected.lse[3] + kShift + 0.25 * kT2p);
+  trial.output.lse[kAt] = fp32(trial.expected.lse[kAt] + kShift - 0.75 * kT2p);
+  trial.output.lse[6] = fp32(trial.expected.lse[6] + kShift + 0.5 * kT2p);
+  const Verdict verdict = trial.judged();
+  ASSERT_EQ(verdict.status, Status::kPassed) << verdict.reason;
+  const auto lse = std::find_if(verdict.worst.begin(), verdict.worst.end(),
+                                [](const Worst& worst) { return worst.tensor == "lse"; });
+  EXPECT_EQ(lse->tier, "T2p");
+  EXPECT_EQ(lse->head, kAt % trial.problem.h_q);
+  EXPECT_NEAR(lse->ratio, 0.75, 1e-3);
+  EXPECT_NEAR(lse->error, 0.75 * kT2p, 1e-6);
+  EXPECT_EQ(lse->bound, kT2p);
+  EXPECT_NEAR(lse->expected, trial.expected.lse[kAt] + kShift, 1e-12);
 }
 
 TEST(JudgeTiers, RejectOneUlpBeyondEachAndNameTheLoosestBrokenOne) {

@@ -140,6 +140,27 @@ TEST(Strawmen, AreWhatTheMistakeWouldGive) {
   expect_is_like(w, "scale 2 % off", mistaken, 1e-3);
 }
 
+TEST(Strawmen, MissALastTokenInThePartialOfItsSplitToo) {
+  const World w("v1:h=2:s=200:splits=3");
+  const Output made =
+      strawman_output("last token dropped", w.subject(), w.inputs, w.output, w.reference);
+  Problem shorter = w.c.problem;
+  shorter.s_kv = {199};
+  const Expected wanted = w.refer(shorter).expected;
+  for (std::int64_t row = 0; row < 2; ++row) {
+    for (int split = 0; split < 3; ++split) {
+      const std::int64_t stored = stored_partial(w.subject(), row, split), part = row * 3 + split;
+      // Source: fp32, as above.
+      EXPECT_NEAR(value_of(Stored::kFp32, made.partial_lse[stored]), wanted.partial_lse[part],
+                  0x1p-21);
+      for (int d = 0; d < kDV; ++d) {
+        ASSERT_NEAR(value_of(Stored::kFp32, made.partial_o[stored * kDV + d]),
+                    wanted.partial_o[part * kDV + d], 0x1p-22);
+      }
+    }
+  }
+}
+
 TEST(Strawmen, LeaveRowsAloneThatTheMistakeWouldEmpty) {
   const World w("v1:h=1:s=1:splits=2");
   EXPECT_FALSE(named(strawmen_of(w), "last token dropped").differs);

@@ -57,6 +57,48 @@ TEST(Visibility, SeesALossInThePartialsOfItsSplitFirst) {
   EXPECT_EQ(visibility(w).splits.share(), 0);
 }
 
+TEST(Visibility, SeesALostSplitInOAlone) {
+  World w("v1:h=1:s=300:splits=3:dist=uniform_logits");
+  // Thirds of N(0,1) / 100: o moves by up to 0.1 and not more than 0.5.
+  w.set_radii(0.02f, kWide);
+  EXPECT_EQ(visibility(w).splits.share(), 1);
+  w.set_radii(0.5f, kWide);
+  EXPECT_EQ(visibility(w).splits.share(), 0);
+}
+
+// How far the loss of a token moves the partial o of the row in which it weighs most.
+double move_in_heaviest_row(const World& w, int token) {
+  const Expected& e = w.reference.expected;
+  double heaviest = 0, most = 0;
+  for (std::int64_t row = 0; row < w.c.problem.rows(); ++row) {
+    const RowView view(w.c.problem, w.inputs, row);
+    double x = 0;
+    for (int d = 0; d < kDQk; ++d) x += double{view.q(d)} * view.k(token, d);
+    const double weight = std::exp(w.c.problem.sm_scale * x - e.partial_lse[row * w.num_splits]);
+    if (weight <= heaviest) continue;
+    heaviest = weight, most = 0;
+    for (int d = 0; d < kDV; ++d) {
+      const double o = e.partial_o[row * w.num_splits * kDV + d];
+      most = std::max(most, weight / (1 - weight) * std::abs(view.k(token, d) - o));
+    }
+  }
+  return most;
+}
+
+TEST(Visibility, LooksForALossInTheOOfTheRowThatLosesMost) {
+  World w("v1:h=4:s=60:splits=2");  // one live split, whose partial o is stored as fp32
+  for (const float radius : {0.03f, 0.06f, 0.1f, 0.2f}) {
+    w.set_radii(radius, kWide);
+    std::fill(w.reference.tiers.t0.o.begin(), w.reference.tiers.t0.o.end(), kWide);
+    int wanted = 0;
+    for (int token = 0; token < 60; ++token) wanted += move_in_heaviest_row(w, token) > radius;
+    EXPECT_EQ(visibility(w).tokens.looked_at, 60);
+    EXPECT_EQ(visibility(w).tokens.visible, wanted) << radius;
+    EXPECT_GT(wanted, 0) << radius;
+    EXPECT_LT(wanted, 60) << radius;
+  }
+}
+
 TEST(Visibility, OfAPageIsThatOfAllItsTokens) {
   World w("v1:h=1:s=320:splits=1:page=16:dist=uniform_logits");
   w.set_radii(kWide, 0.049f);  // a page moves lse by ln(20 / 19) = 0.0513, a token by 0.0031
