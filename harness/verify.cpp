@@ -36,9 +36,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   Contract contract = kernel.contract(c.problem);
   contract.arithmetic.matrix_unit = device.matrix_unit();
   ReferenceOptions of_output{.threads = options.threads};
-  // The noise that the score tests expect knows no rounding of partials.
-  const bool scored = contract.arithmetic.schedule_declared && !contract.arithmetic.bf16_partials;
-  if (scored) of_output.observed = {output->o};
+  if (contract.arithmetic.schedule_declared) of_output.observed = {output->o};
   const auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, of_output);
   if (!wanted.ok()) return verdict_of(wanted.trouble(), kernel.name());
 
