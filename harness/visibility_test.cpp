@@ -4,6 +4,7 @@
 
 #include "harness/evidence.hpp"
 #include "harness/evidence_world.hpp"
+#include "harness/judge_element.hpp"
 #include "reference/row_view.hpp"
 
 namespace attest {
@@ -66,36 +67,43 @@ TEST(Visibility, SeesALostSplitInOAlone) {
   EXPECT_EQ(visibility(w).splits.share(), 0);
 }
 
-// How far the loss of a token moves the partial o of the row in which it weighs most.
-double move_in_heaviest_row(const World& w, int token) {
+// Whether the loss of a token takes an element of o, or partial o, of the row in which it weighs
+// most beyond `radius`. For one live split, so that both are the same.
+bool moves_in_heaviest_row(const World& w, int token, Stored stored, double radius) {
   const Expected& e = w.reference.expected;
-  double heaviest = 0, most = 0;
+  double heaviest = 0;
+  bool moves = false;
   for (std::int64_t row = 0; row < w.c.problem.rows(); ++row) {
     const RowView view(w.c.problem, w.inputs, row);
     double x = 0;
     for (int d = 0; d < kDQk; ++d) x += double{view.q(d)} * view.k(token, d);
-    const double weight = std::exp(w.c.problem.sm_scale * x - e.partial_lse[row * w.num_splits]);
+    const double weight = std::exp(w.c.problem.sm_scale * x - e.lse[row]);
     if (weight <= heaviest) continue;
-    heaviest = weight, most = 0;
+    heaviest = weight, moves = false;
     for (int d = 0; d < kDV; ++d) {
-      const double o = e.partial_o[row * w.num_splits * kDV + d];
-      most = std::max(most, weight / (1 - weight) * std::abs(view.k(token, d) - o));
+      const double o = e.o[row * kDV + d], left = (o - weight * view.k(token, d)) / (1 - weight);
+      moves |= !is_within(stored, value_of(stored, stored_bits(stored, left)), o, radius);
     }
   }
-  return most;
+  return moves;
 }
 
 TEST(Visibility, LooksForALossInTheOOfTheRowThatLosesMost) {
-  World w("v1:h=4:s=60:splits=2");  // one live split, whose partial o is stored as fp32
-  for (const float radius : {0.03f, 0.06f, 0.1f, 0.2f}) {
-    w.set_radii(radius, kWide);
-    std::fill(w.reference.tiers.t0.o.begin(), w.reference.tiers.t0.o.end(), kWide);
-    int wanted = 0;
-    for (int token = 0; token < 60; ++token) wanted += move_in_heaviest_row(w, token) > radius;
-    EXPECT_EQ(visibility(w).tokens.looked_at, 60);
-    EXPECT_EQ(visibility(w).tokens.visible, wanted) << radius;
-    EXPECT_GT(wanted, 0) << radius;
-    EXPECT_LT(wanted, 60) << radius;
+  World w("v1:h=4:s=60:splits=2");
+  for (const Stored stored : {Stored::kFp32, Stored::kBf16}) {  // partial o, and o
+    for (const float radius : {0.03f, 0.06f, 0.1f, 0.2f}) {
+      w.set_radii(radius, kWide);
+      Bound& t0 = w.reference.tiers.t0;
+      std::vector<float>& other = stored == Stored::kFp32 ? t0.o : t0.partial_o;
+      std::fill(other.begin(), other.end(), kWide);
+      int wanted = 0;
+      for (int token = 0; token < 60; ++token)
+        wanted += moves_in_heaviest_row(w, token, stored, radius);
+      EXPECT_EQ(visibility(w).tokens.looked_at, 60);
+      EXPECT_EQ(visibility(w).tokens.visible, wanted) << radius;
+      EXPECT_GT(wanted, 0) << radius;
+      EXPECT_LT(wanted, 60) << radius;
+    }
   }
 }
 
