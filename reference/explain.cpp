@@ -52,8 +52,9 @@ SplitView view_split(const Problem& problem, const RowView& row, const Contract&
   std::vector<double> x, spread;
   for (int j = begin; j < end; ++j) {
     double dot = 0, magnitude = 0;
+    const std::uint16_t* const k = row.k_row(j);
     for (int d = 0; d < kDQk; ++d) {
-      const double product = double{row.q(d)} * row.k(j, d);
+      const double product = double{row.q(d)} * decode_bf16(k[d]);
       dot += product;
       magnitude += std::fabs(product);
     }
