@@ -7,6 +7,7 @@
 
 #include "harness/core/formats.hpp"
 #include "harness/core/random.hpp"
+#include "reference/vector.hpp"
 
 namespace attest {
 namespace {
@@ -31,29 +32,29 @@ std::size_t slot_of(double value, std::size_t slots) {
 
 }  // namespace
 
-// e / s^2 and s^2 of each element of a job's rows. What a right kernel leaves is the rounding of
-// the emulated value, but where that lies so close to a boundary that the kernel's own noise may
+// e / s^2 and 1 / s^2 of each element of a job's rows. What a right kernel leaves is the rounding
+// of the emulated value, but where that lies so close to a boundary that the kernel's own noise may
 // carry it across: by one spacing, with the probability that the noise reaches it.
 struct ScoreTests::Residuals {
-  std::vector<double> over_variance, variance;  // [rows, 512]; a row that has no meaning: zeros
+  std::vector<double> over_variance, inverse;  // [rows, 512]; zeros where there is no meaning
 
   Residuals(const Job& job, std::int64_t first_row, const Reference& result,
             std::span<const std::uint16_t> observed, const Arithmetic& arithmetic)
       : over_variance(std::size_t{1} * job.block.rows * kDV),
-        variance(std::size_t{1} * job.block.rows * kDV, 1.0) {
+        inverse(std::size_t{1} * job.block.rows * kDV) {
     const Rounding rounding =
         arithmetic.o_truncates ? Rounding::kTowardZero : Rounding::kNearestEven;
     // A uniform error within the radius, where most of it is the rounding of stored partials.
     const double sigmas = arithmetic.bf16_partials ? std::sqrt(3.0) : kLambda;
     // Elements of one value have one rounding error: they count as one.
-    const std::size_t slots = std::bit_ceil(2 * variance.size());
+    const std::size_t slots = std::bit_ceil(2 * inverse.size());
     std::vector<std::uint32_t> repeats(slots);
     const auto centre = [&](std::size_t i) {
       const std::size_t at = first_row * kDV + i;
       return result.expected.o[at] + result.tiers.p_shift.o[at];
     };
-    for (std::size_t i = 0; i < variance.size(); ++i) ++repeats[slot_of(centre(i), slots)];
-    for (std::size_t i = 0; i < variance.size(); ++i) {
+    for (std::size_t i = 0; i < inverse.size(); ++i) ++repeats[slot_of(centre(i), slots)];
+    for (std::size_t i = 0; i < inverse.size(); ++i) {
       const std::size_t at = first_row * kDV + i;
       const double c = centre(i), sigma = result.tiers.t2p.o[at] / sigmas;
       const double actual = decode_bf16(observed[at]);
@@ -67,8 +68,8 @@ struct ScoreTests::Residuals {
           sigma > 0 ? std::erfc(to_boundary / sigma * M_SQRT1_2) : 0;  // either way: at most twice
       const double noise = sigma * sigma + 4 * half * half * crosses;
       if (!(noise > 0)) continue;
-      variance[i] = noise * repeats[slot_of(c, slots)];
-      over_variance[i] = (actual - rounded) / variance[i];
+      inverse[i] = 1 / (noise * repeats[slot_of(c, slots)]);
+      over_variance[i] = (actual - rounded) * inverse[i];
     }
   }
 };
@@ -95,19 +96,41 @@ ScoreTests::ScoreTests(const Problem& problem, const Inputs& inputs, const Contr
       temperature_(observed_.size()),
       largest_(observed_.size()) {}
 
+namespace {
+
+// g[d] of 8 columns at a time, by `direction`.
+template <class Direction>
+void add_along(ScoreTests::Filter& filter, const double* e, const double* inverse,
+               const Direction& direction) {
+  Double8 along{}, squared{};
+  for (int d = 0; d < kDV; d += 8) {
+    const Double8 g = direction(d);
+    along += load<Double8>(e + d) * g;
+    squared += g * g * load<Double8>(inverse + d);
+  }
+  for (int lane = 0; lane < 8; ++lane) {
+    filter.along += along[lane];
+    filter.squared += squared[lane];
+  }
+}
+
+Double8 widened(const float* from) { return __builtin_convertvector(load<Float8>(from), Double8); }
+
+}  // namespace
+
 void ScoreTests::score_row(const Job& job, const Reference& result, const Residuals& residuals,
                            int r, std::size_t i, OfJob& scores) const {
   const std::int64_t row = std::int64_t{1} * inputs_.qo_indptr[job.block.sequence] * problem_.h_q +
                            job.block.first_row + r;
-  const double* e = &residuals.over_variance[std::size_t{1} * r * kDV];
-  const double* variance = &residuals.variance[std::size_t{1} * r * kDV];
   const double* o = &result.expected.o[row * kDV];
   const double lse = result.expected.lse[row];
   const auto along = [&](Filter& filter, const auto& direction) {
-    for (int d = 0; d < kDV; ++d) filter.add(e[d], direction(d), variance[d]);
+    add_along(filter, &residuals.over_variance[std::size_t{1} * r * kDV],
+              &residuals.inverse[std::size_t{1} * r * kDV], direction);
   };
-  along(scores.gain[i], [&](int d) { return o[d]; });
-  along(scores.temperature[i], [&](int d) { return result.temperature_o[row * kDV + d]; });
+  along(scores.gain[i], [&](int d) { return load<Double8>(o + d); });
+  along(scores.temperature[i],
+        [&](int d) { return widened(&result.temperature_o[row * kDV + d]); });
   std::size_t tile = 0;
   for (std::size_t c = 0; c < job.chunks.size(); ++c) {
     const ChunkSums& sums = job.sums[c];
@@ -117,7 +140,8 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
       if (job.splits[split].begin >= job.block.visible[r]) continue;
       const double a = scale * sums.block_weight[t * kBlockRows + r];
       const float* values = &sums.blocks[(t * kBlockRows + r) * kDV];
-      along(scores.tiles[i][tile], [&](int d) { return scale * values[d] - a * o[d]; });
+      along(scores.tiles[i][tile],
+            [&](int d) { return scale * widened(values + d) - a * load<Double8>(o + d); });
     }
   }
   for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge) {
@@ -125,7 +149,9 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
     if (token >= job.block.visible[r]) continue;
     const double a = std::exp(job.scores.x[std::size_t{1} * token * kBlockRows + r] - lse);
     const std::uint16_t* v = token_row(problem_, inputs_, job.block.sequence, token);
-    along(scores.tokens[i][edge], [&](int d) { return a * (decode_bf16(v[d]) - o[d]); });
+    along(scores.tokens[i][edge], [&](int d) {
+      return a * (__builtin_convertvector(load_bf16(v + d), Double8) - load<Double8>(o + d));
+    });
   }
   if (result.expected.num_splits == 1) return;
   for (std::size_t s = 0; s < job.splits.size(); ++s) {
@@ -133,7 +159,8 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
     const std::int64_t part = row * result.expected.num_splits + static_cast<std::int64_t>(s);
     const double a = std::exp(result.expected.partial_lse[part] - lse);
     const double* of_split = &result.expected.partial_o[part * kDV];
-    along(scores.splits[i][s], [&](int d) { return a * (of_split[d] - o[d]); });
+    along(scores.splits[i][s],
+          [&](int d) { return a * (load<Double8>(of_split + d) - load<Double8>(o + d)); });
   }
 }
 

@@ -18,10 +18,6 @@ class ScoreTests {
   struct Filter {  // one direction's sums
     double along = 0, squared = 0;
     double tolerance = 0;  // the share of the direction that a right kernel may add
-    void add(double e_over_variance, double g, double variance) {
-      along += e_over_variance * g;
-      squared += g * g / variance;
-    }
     void join(const Filter& other);
     double z() const;
   };
