@@ -19,6 +19,7 @@ struct TierSums {
   double variance_top = 0;         // multiplies (v_top - o)^2
   AlignedVector<double> weighted;  // [512] what multiplies |v| or is summed with it
   AlignedVector<double> variance;  // [512] of the numerator
+  AlignedVector<double> radius;    // [512] of the split's own result
 };
 
 struct SplitOfRow {
@@ -38,11 +39,10 @@ struct SplitOfRow {
   TierSums t0, rigorous, probable;            // T0; T2; T1 or T2p
 };
 
+// With every tier's radii.
 SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Plan& plan, const Job& job,
                      int split, int row_of_block);
 
-// The radius of one column, about `o`. `rigorous` and not: without and with variances.
-double column_radius(const TierSums& tier, const SplitOfRow& s, double o, int d);
 // Of a partial lse (or the only one): `relative`, all that may be wrong with l.
 double lse_radius(const TierSums& tier, const Arithmetic& arithmetic, const SplitOfRow& s);
 // The error of a logarithm whose argument is off by `relative`; `worst_exponent` holds when that is

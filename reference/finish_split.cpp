@@ -7,6 +7,11 @@
 #include "reference/scratch.hpp"
 
 namespace attest {
+double probable_denominator(const TierSums& tier) {
+  const double variance = tier.variance_o + tier.variance_top;
+  return tier.denominator + (variance > 0 ? kLambda * std::sqrt(variance) : 0);
+}
+
 namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
@@ -77,6 +82,23 @@ void fill_tight(const SplitErrors& e, double rescales, const Plan& plan, int r, 
   for (double& value : s.scaled) value /= s.l;
 }
 
+// The radius of each column, about `o`.
+void set_radii(const SplitOfRow& s, const AlignedVector<double>& o, TierSums& tier) {
+  if (tier.weighted.empty()) return;
+  const double quotient = 1 - probable_denominator(tier);
+  const double of_o = tier.times_o + kLambda * std::sqrt(tier.variance_o);
+  tier.radius.resize(kDV);
+  for (int d = 0; d < kDV; ++d) {
+    const double size = std::fabs(o[d]), of_top = std::fabs(s.top_v[d] - o[d]);
+    double error = tier.weighted[d] + size * of_o + tier.top * of_top;
+    if (!tier.variance.empty())
+      error += kLambda * std::sqrt(tier.variance[d] + tier.variance_top * of_top * of_top);
+    const double cap = s.cap_factor * s.largest_v[d] + size;
+    const double floor = s.tokens * (0x1p-126 + 0x1p-149 * s.largest_v[d]);
+    tier.radius[d] = (quotient > kLeastQuotient ? std::min(error / quotient, cap) : cap) + floor;
+  }
+}
+
 }  // namespace
 
 float rounded_up(double bound) {
@@ -114,26 +136,12 @@ SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Plan& p
   s.top_v.resize(kDV);
   for (int d = 0; d < kDV; ++d) s.top_v[d] = decode_bf16(top_v[d]);
   fill_t0(e, rescales, r, s);
-  if (plan.tiers) fill_tight(e, rescales, plan, r, s);
+  set_radii(s, s.o, s.t0);
+  if (!plan.tiers) return s;
+  fill_tight(e, rescales, plan, r, s);
+  set_radii(s, s.o_tight, s.rigorous);
+  set_radii(s, s.o_tight, s.probable);
   return s;
-}
-
-double probable_denominator(const TierSums& tier) {
-  const double variance = tier.variance_o + tier.variance_top;
-  return tier.denominator + (variance > 0 ? kLambda * std::sqrt(variance) : 0);
-}
-
-double column_radius(const TierSums& tier, const SplitOfRow& s, double o, int d) {
-  const double size = std::fabs(o), of_top = std::fabs(s.top_v[d] - o);
-  const double quotient = 1 - probable_denominator(tier);
-  double error = tier.weighted[d] + size * tier.times_o + tier.top * of_top;
-  if (!tier.variance.empty()) {
-    error += kLambda * (std::sqrt(tier.variance[d] + tier.variance_top * of_top * of_top) +
-                        size * std::sqrt(tier.variance_o));
-  }
-  const double cap = s.cap_factor * s.largest_v[d] + size;
-  const double floor = s.tokens * (0x1p-126 + 0x1p-149 * s.largest_v[d]);
-  return (quotient > kLeastQuotient ? std::min(error / quotient, cap) : cap) + floor;
 }
 
 double log_error(double relative, double worst_exponent) {
@@ -159,14 +167,6 @@ double spread_of(const SplitOfRow& s, double o, int d) {
 
 namespace {
 
-// The places of one result in the tensors of `result`.
-struct Target {
-  double *o, *lse;
-  float *t0_o, *t0_lse;
-  std::int64_t part = 0;
-  bool partial = false;
-};
-
 // The tight tiers of one split. T1 is at most T0; T2 and T2p are about the shifted values.
 void store_tight(const Contract& contract, const Plan& plan, const SplitOfRow& s, bool partial,
                  std::int64_t part, Tiers& tiers) {
@@ -189,13 +189,12 @@ void store_tight(const Contract& contract, const Plan& plan, const SplitOfRow& s
     double rigorous = t0;
     if (plan.declared) {
       const double shift = s.o_tight[d] - s.o[d];
-      rigorous = s.ambiguous
-                     ? t0 + std::fabs(shift)
-                     : column_radius(s.rigorous, s, s.o_tight[d], d) + std::fabs(shift) * 0x1p-24;
+      rigorous =
+          s.ambiguous ? t0 + std::fabs(shift) : s.rigorous.radius[d] + std::fabs(shift) * 0x1p-24;
       o_of(tiers.t2)[d] = rounded_up(rigorous);
       o_of(tiers.p_shift)[d] = static_cast<float>(shift);
     }
-    const double probable = s.ambiguous ? rigorous : column_radius(s.probable, s, s.o_tight[d], d);
+    const double probable = s.ambiguous ? rigorous : s.probable.radius[d];
     o_of(tightest)[d] = rounded_up(std::min(rigorous, probable));
   }
 }
@@ -209,7 +208,7 @@ void store_split(const Contract& contract, const Plan& plan, const SplitOfRow& s
   Bound& t0 = result.tiers.t0;
   (partial ? t0.partial_lse : t0.lse)[part] = rounded_up(lse_radius(s.t0, contract.arithmetic, s));
   float* o = partial ? &t0.partial_o[part * kDV] : &t0.o[part * kDV];
-  for (int d = 0; d < kDV; ++d) o[d] = rounded_up(column_radius(s.t0, s, s.o[d], d));
+  for (int d = 0; d < kDV; ++d) o[d] = rounded_up(s.t0.radius[d]);
   if (plan.tiers) store_tight(contract, plan, s, partial, part, result.tiers);
 }
 

@@ -88,7 +88,7 @@ double merged_radius(const Arithmetic& a, const std::vector<SplitOfRow>& splits,
     const double share = share_of(s, m.tight), of_split = m.tight ? s.o_tight[d] : s.o[d];
     const double grown = share * (1 + s.phi), of_top = std::fabs(s.top_v[d] - o);
     // Of a kernel's partial result: at most what its own bound says, and than the largest |v|.
-    const double size = std::fabs(of_split) + column_radius(t, s, of_split, d);
+    const double size = std::fabs(of_split) + t.radius[d];
     error += grown * (t.weighted[d] + t.top * of_top) +
              share * (s.phi * (spread_of(s, of_split, d) + std::fabs(of_split - o)) + add * size);
     if (!t.variance.empty()) {
