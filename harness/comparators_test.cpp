@@ -81,8 +81,8 @@ TEST(Comparators, AllAcceptTheExpectedResultAndSayWhereTheyComeFrom) {
 
 TEST(Comparators, NoneAcceptsANanOfAnyPayload) {
   // Those that do not look at the elements of o, let one fail, or have no rule without a schedule.
-  const std::set<std::string_view> blind = {"lse",   "partials", "scores",
-                                            "T2p o", "mismatch", "aiter 5 %"};
+  const std::set<std::string_view> blind = {"lse",       "partials", "scores",   "T2p o",
+                                            "T2p o+lse", "mismatch", "aiter 5 %"};
   for (const std::uint16_t payload : {0x7fc0, 0xffff, 0x7f81}) {
     Fixture wrong;
     wrong.output.o[3] = payload;

@@ -221,6 +221,26 @@ std::string by_distribution(const Detection& detection) {
   return text;
 }
 
+// "- FlashMLA: periodic at 64, 256" for each check that rejects a correct kernel.
+std::string false_alarms(const Detection& detection) {
+  std::string text;
+  for (std::size_t k = 0; k < all_comparators().size(); ++k) {
+    std::vector<std::string> places;
+    for (const std::string& name : distributions_of(detection)) {
+      std::vector<int> lengths;
+      for (const DetectCase& c : detection.cases) {
+        if (c.distribution == name && c.correct[k] == Cell::kFalseAlarm)
+          lengths.push_back(c.length);
+      }
+      if (!lengths.empty())
+        places.push_back(fmt::format("{} at {}", name, fmt::join(lengths, ", ")));
+    }
+    if (places.empty()) continue;
+    text += fmt::format("- {}: {}\n", all_comparators()[k].name, fmt::join(places, "; "));
+  }
+  return text.empty() ? "None.\n" : text;
+}
+
 std::string sources() {
   std::string text;
   for (const Comparator& comparator : all_comparators()) {
@@ -235,6 +255,24 @@ std::string cuts(const Detection& detection) {
     parts.push_back(fmt::format("{} in {}", length, splits_for(length)));
   }
   return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string introduction(const Detection& detection, std::string_view command) {
+  return fmt::format(
+      "# Which check sees which defect\n\nMachine: {}. Command: `{}`.\n\n"
+      "{} defects, each planted alone in a CPU model of the kernel `mla_decode` that keeps its "
+      "contract otherwise "
+      "(sequential FMA); {} distributions of inputs; 4 heads unless the command says more; tokens "
+      "and splits: {}.\n"
+      "A defect is missed when a check accepts it as it accepts the correct kernel. F: the check "
+      "rejects the correct "
+      "kernel (a false alarm). Empty: the check has no rule there. Bold: ours; what each check is "
+      "stands at the end.\n"
+      "Other checks run here with the exact result in fp64 as reference, which is kinder to them "
+      "than their own. Where "
+      "they look at `lse`, so do they here.\n\n",
+      machine_text(), command, planted_defects().size(), distributions_of(detection).size(),
+      cuts(detection));
 }
 
 }  // namespace
@@ -263,37 +301,32 @@ std::vector<std::string> detect_holes(const Detection& detection) {
 }
 
 std::string detect_markdown(const Detection& detection, std::string_view command) {
-  const auto distributions = distributions_of(detection);
-  const std::string& plain = distributions.front();
-  std::string text = fmt::format(
-      "# Which check sees which defect\n\nMachine: {}. Command: `{}`.\n\n"
-      "{} defects, each planted alone in a CPU model of the kernel `mla_decode`; {} distributions "
-      "of inputs; tokens "
-      "and splits: {}.\nA defect is missed when a check accepts it as it accepts the correct "
-      "kernel. F: the check "
-      "rejects the correct kernel (a false alarm). Bold: ours.\n\n",
-      machine_text(), command, planted_defects().size(), distributions.size(), cuts(detection));
-  text += fmt::format("## Defects missed on `{}` data\n\n{}\n", plain, headline(detection, plain));
-  text += fmt::format(
-      "## Defects missed on the whole portfolio\n\nMissed by every distribution together: what a "
-      "check sees on one is "
-      "enough.\n\n{}\n",
-      headline(detection, {}));
-  text += fmt::format(
-      "## Where attest sees each defect\n\nOf the distributions on which it changes the output at "
-      "all: how many show "
-      "it.\n\n{}\n",
-      by_defect(detection));
-  text += fmt::format("## Defects missed by distribution, at {} tokens\n\n{}\n",
-                      lengths_of(detection).back(), by_distribution(detection));
-  text += fmt::format(
-      "## All cells of `{}` data\n\nA letter a length, shortest first: `A` accepted and so missed, "
-      "`.` caught, `-` no "
-      "effect there, `F` false alarm, `+` the correct kernel is accepted.\n\n{}\n",
-      plain, matrix(detection, plain));
-  text += fmt::format("## The checks\n\n{}", sources());
+  const std::string plain = distributions_of(detection).front();
+  std::string text = introduction(detection, command);
+  const auto section = [&](std::string_view title, std::string_view about, std::string_view body) {
+    text += fmt::format("## {}\n\n{}{}{}\n", title, about, about.empty() ? "" : "\n\n", body);
+  };
+  section(fmt::format("Defects missed on `{}` data", plain), "", headline(detection, plain));
+  section("Defects missed on the whole portfolio",
+          "By every distribution together: what a check sees on one is enough.",
+          headline(detection, {}));
+  section("Where attest sees each defect",
+          "How many of the distributions on which it changes the output at all. `-`: it changes "
+          "nothing on any; so "
+          "with an empty split where the kernel's rule leaves none empty.",
+          by_defect(detection));
+  section("Correct kernels rejected", "", false_alarms(detection));
+  section(fmt::format("Defects missed by distribution, at {} tokens", lengths_of(detection).back()),
+          "", by_distribution(detection));
+  section(fmt::format("All cells of `{}` data", plain),
+          "A letter a length, shortest first: `A` accepted and so missed, `.` caught, `-` no "
+          "effect there, `F` false "
+          "alarm, `+` the correct kernel is accepted.",
+          matrix(detection, plain));
+  section("The checks", "", sources());
   const auto holes = detect_holes(detection);
-  if (!holes.empty()) text += fmt::format("\n## Holes\n\n- {}\n", fmt::join(holes, "\n- "));
+  if (!holes.empty()) section("Holes", "", fmt::format("- {}\n", fmt::join(holes, "\n- ")));
+  text.pop_back();  // one end of line is enough
   return text;
 }
 

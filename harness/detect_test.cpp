@@ -78,6 +78,7 @@ TEST(DetectReport, CountsWhatIsMissedOnTheFirstDistributionAndOnAll) {
   EXPECT_NE(text.find("| 64 | " + std::to_string(defects) + " | 1 | 0 |"), std::string::npos);
   detection.cases[1].correct[k] = Cell::kFalseAlarm;
   EXPECT_NE(detect_markdown(detection, "").find("| 1 (F in 1) | 0 |"), std::string::npos);
+  EXPECT_NE(detect_markdown(detection, "").find("- allclose 1e-2: b at 64\n"), std::string::npos);
 }
 
 TEST(DetectReport, SaysMissedInTheRowOfTheDefect) {
@@ -126,6 +127,26 @@ TEST(Detect, ReadsAsTheCellsSay) {
     EXPECT_EQ(cell(model::Defect::kNanOfEmptySplit, ours),
               c.length == 64 ? Cell::kCaught : Cell::kNoEffect);
   }
+}
+
+// What the published table says, on what a test has time for.
+TEST(Detect, TwoDistributionsShowEveryDefectToOursAndTheUsualToleranceMissesMost) {
+  const auto detection = detect(
+      {.distributions = {"normal", "very_negative"}, .lengths = {64, 256, 4096}, .threads = 2}, {});
+  ASSERT_TRUE(detection.ok());
+  for (const std::string& hole : detect_holes(*detection)) ADD_FAILURE() << hole;
+  const DetectCase& normal = detection->cases[2];
+  ASSERT_EQ(normal.length, 4096);
+  const auto missed = [&](std::string_view name) {
+    const std::size_t k = comparator_of(name);
+    return std::count_if(normal.defects.begin(), normal.defects.end(),
+                         [&](const auto& cells) { return cells[k] == Cell::kMissed; });
+  };
+  EXPECT_EQ(missed("attest"), 0);
+  EXPECT_GE(missed("allclose 2e-2"), 20);
+  EXPECT_GE(missed("FlashMLA"), 5);
+  EXPECT_GT(missed("lse"), 0);  // no gate sees all alone
+  EXPECT_GT(missed("partials"), 0);
 }
 
 // The last column is the verdict that a user gets.

@@ -125,9 +125,24 @@ bool few_mismatches(const Yardstick& y, const Observed& actual) {
   return why_suspect({}, mismatch_of(y.subject, actual.output, y.reference)).empty();
 }
 
+// Whether there are enough elements whose bits are decided: all of them wrong would be suspect.
+bool has_mismatch(const Yardstick& y) {
+  Output zeros;
+  zeros.o.resize(y.reference.expected.o.size());
+  const std::int64_t counted = mismatch_of(y.subject, zeros, y.reference).counted;
+  return !why_suspect({}, {counted, counted}).empty();
+}
+
 // What a kernel that exports only o and lse, with an unknown schedule, is judged by.
 bool black_box(const Yardstick& y, const Observed& actual) {
   return o_t0(y, actual) && o_t1(y, actual) && lse_t1(y, actual);
+}
+
+// What one that declares its schedule, and exports no more, is judged by.
+bool declared_box(const Yardstick& y, const Observed& actual) {
+  return within_every_gate(y, [&](const Band& band) {
+    return o_is_right(band, y, actual) && lse_is_right(band, y, actual);
+  });
 }
 
 bool all_of_ours(const Yardstick& y, const Observed& actual) {
@@ -149,11 +164,13 @@ std::span<const Comparator> own_comparators() {
                  o_t2p},
       Comparator{"lse", "every gate of the contract; lse", true, nullptr, lse_gates},
       Comparator{"T1 o+lse", "T0 and T1, schedule unknown; o, lse", true, has_t1, black_box},
+      Comparator{"T2p o+lse", "every gate of a declared schedule; o, lse", true, has_t2p,
+                 declared_box},
       Comparator{"partials", "every gate of the contract; o and lse of each split", true, nullptr,
                  partial_gates},
       Comparator{"scores", "matched filters, |z| > 12 is suspect; o", true, has_t2p, score_tests},
       Comparator{"mismatch", "share of o whose bits are not the emulated reference's", true,
-                 has_t2p, few_mismatches},
+                 has_mismatch, few_mismatches},
       Comparator{"attest", "every gate on o, lse and partials, the score tests and the mismatch",
                  true, nullptr, all_of_ours},
   };
