@@ -268,9 +268,8 @@ std::string introduction(const Detection& detection, std::string_view command) {
       "rejects the correct "
       "kernel (a false alarm). Empty: the check has no rule there. Bold: ours; what each check is "
       "stands at the end.\n"
-      "Other checks run here with the exact result in fp64 as reference, which is kinder to them "
-      "than their own. Where "
-      "they look at `lse`, so do they here.\n\n",
+      "Other checks are held against the exact result in fp64, rounded to bf16 where theirs is; "
+      "they see `lse` where their tests compare it.\n\n",
       machine_text(), command, planted_defects().size(), distributions_of(detection).size(),
       cuts(detection));
 }
