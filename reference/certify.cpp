@@ -15,42 +15,46 @@
 namespace attest {
 namespace {
 
-// One result of a row, o and lse, merged or of a split, with all that stands beside it.
-struct ResultOfRow {
-  const Reference& reference;
-  bool partial = false, bf16 = true;
-  std::int64_t at = 0;  // row, or row * num_splits + split
+// One tensor of a result with its tightest gate; not every tier has radii or shifts for each.
+struct Gated {
+  const double* expected = nullptr;
+  const float *t0 = nullptr, *radius = nullptr, *shift = nullptr;
 
-  static ResultOfRow merged(const Reference& r, std::int64_t row) { return {r, false, true, row}; }
+  Gated(const Reference& r, const std::vector<double>& values, std::vector<float> Bound::*part,
+        std::int64_t offset)
+      : expected(values.data() + offset), t0((r.tiers.t0.*part).data() + offset) {
+    for (const Gate& gate : gates_of(r.tiers)) {
+      if ((gate.radius->*part).empty()) continue;
+      radius = (gate.radius->*part).data() + offset;
+      const bool shifts = gate.shift != nullptr && !(gate.shift->*part).empty();
+      shift = shifts ? (gate.shift->*part).data() + offset : nullptr;
+    }
+  }
+  double target(int i) const { return expected[i] + (shift == nullptr ? 0 : shift[i]); }
+};
+
+// One result of a row, o and lse, merged or of a split.
+struct ResultOfRow {
+  Gated o, lse_gated;
+  bool bf16 = true;
+
+  static ResultOfRow merged(const Reference& r, std::int64_t row) {
+    return {{r, r.expected.o, &Bound::o, row * kDV}, {r, r.expected.lse, &Bound::lse, row}};
+  }
   static ResultOfRow of_split(const Reference& r, const Contract& c, std::int64_t row, int split) {
-    return {r, true, c.arithmetic.bf16_partials, row * r.expected.num_splits + split};
+    const std::int64_t at = row * r.expected.num_splits + split;
+    return {{r, r.expected.partial_o, &Bound::partial_o, at * kDV},
+            {r, r.expected.partial_lse, &Bound::partial_lse, at},
+            c.arithmetic.bf16_partials};
   }
-  double lse() const {
-    return (partial ? reference.expected.partial_lse : reference.expected.lse)[at];
-  }
-  double o(int d) const {
-    return (partial ? reference.expected.partial_o : reference.expected.o)[at * kDV + d];
-  }
-  double lse_of(const Bound& bound) const { return (partial ? bound.partial_lse : bound.lse)[at]; }
-  double o_of(const Bound& bound, int d) const {
-    return (partial ? bound.partial_o : bound.o)[at * kDV + d];
-  }
+  double lse() const { return lse_gated.expected[0]; }
   // What the tightest gate leaves between expected and stored value. For fp32 the last rounding is
   // part of the radius.
-  double allowed_lse() const { return lse_of(*tightest().radius); }
+  double allowed_lse() const { return lse_gated.radius[0]; }
   double allowed_o(int d) const {
-    const double radius = o_of(*tightest().radius, d);
-    return radius + (bf16 ? half_ulp_bf16(std::fabs(target_o(d)) + radius) : 0);
+    const double radius = o.radius[d];
+    return radius + (bf16 ? half_ulp_bf16(std::fabs(o.target(d)) + radius) : 0);
   }
-  double target_o(int d) const {
-    const Gate gate = tightest();
-    return o(d) + (gate.shift ? o_of(*gate.shift, d) : 0);
-  }
-  double target_lse() const {
-    const Gate gate = tightest();
-    return lse() + (gate.shift ? lse_of(*gate.shift) : 0);
-  }
-  Gate tightest() const { return gates_of(reference.tiers).back(); }
 };
 
 bool is_promised(double expected, double t0) {
@@ -58,13 +62,12 @@ bool is_promised(double expected, double t0) {
 }
 
 bool fp64_is_enough_for(const ResultOfRow& result) {
-  const Bound& t0 = result.reference.tiers.t0;
-  const double t0_lse = result.lse_of(t0);
+  const double t0_lse = result.lse_gated.t0[0];
   if (!is_promised(result.lse(), t0_lse)) return true;
   if (!(own_error_of_lse(t0_lse) < kOwnShare * result.allowed_lse())) return false;
   for (int d = 0; d < kDV; ++d) {
-    const double t0_o = result.o_of(t0, d);
-    if (!is_promised(result.o(d), t0_o)) continue;
+    const double t0_o = result.o.t0[d];
+    if (!is_promised(result.o.expected[d], t0_o)) continue;
     if (!(own_error_of_o(t0_o, t0_lse) < kOwnShare * result.allowed_o(d))) return false;
   }
   return true;
@@ -116,7 +119,7 @@ void compare(const ResultOfRow& result, const StreamedRow& exact, Certificate& c
   keep(certificate.relative_lse, error / std::max(1.0, std::fabs(exact.lse.high)));
   keep(certificate.of_allowed, in_units(error, result.allowed_lse()));
   for (int d = 0; d < kDV; ++d) {
-    const double of_o = std::fabs((exact.o[d] - result.o(d)).high);
+    const double of_o = std::fabs((exact.o[d] - result.o.expected[d]).high);
     keep(certificate.relative_o, in_units(of_o, exact.magnitude[d]));
     keep(certificate.of_allowed, in_units(of_o, result.allowed_o(d)));
     certificate.finite &= std::isfinite(exact.o[d].high);
@@ -124,14 +127,14 @@ void compare(const ResultOfRow& result, const StreamedRow& exact, Certificate& c
 }
 
 // Largest error / allowed of a row's final result.
-double ratio_of_row(const Output& output, const ResultOfRow& result) {
-  double largest = std::fabs(std::bit_cast<float>(output.lse[result.at]) - result.target_lse()) /
+double ratio_of_row(const Output& output, const Reference& reference, std::int64_t row) {
+  const ResultOfRow result = ResultOfRow::merged(reference, row);
+  double largest = std::fabs(std::bit_cast<float>(output.lse[row]) - result.lse_gated.target(0)) /
                    result.allowed_lse();
   if (std::isnan(largest)) return INFINITY;
   for (int d = 0; d < kDV; ++d) {
     const double ratio =
-        std::fabs(decode_bf16(output.o[result.at * kDV + d]) - result.target_o(d)) /
-        result.allowed_o(d);
+        std::fabs(decode_bf16(output.o[row * kDV + d]) - result.o.target(d)) / result.allowed_o(d);
     if (std::isnan(ratio)) return INFINITY;
     largest = std::max(largest, ratio);
   }
@@ -223,9 +226,7 @@ std::vector<RowToCertify> rows_to_certify(const Output& output, const Reference&
     return *std::max_element(seen.begin(), seen.end(),
                              [&](std::int64_t a, std::int64_t b) { return value(a) < value(b); });
   };
-  add(largest([&](std::int64_t row) {
-        return ratio_of_row(output, ResultOfRow::merged(reference, row));
-      }),
+  add(largest([&](std::int64_t row) { return ratio_of_row(output, reference, row); }),
       "largest error / bound");
   if (!reference.rows.empty()) {
     add(largest([&](std::int64_t row) { return reference.rows[row].condition; }),
