@@ -10,6 +10,8 @@
 #include "harness/execute.hpp"
 #include "harness/generate.hpp"
 #include "harness/judge.hpp"
+#include "harness/second_look.hpp"
+#include "reference/certify.hpp"
 #include "reference/error_bound.hpp"
 #include "reference/reference.hpp"
 
@@ -37,8 +39,9 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   contract.arithmetic.matrix_unit = device.matrix_unit();
   ReferenceOptions of_output{.threads = options.threads};
   if (contract.arithmetic.schedule_declared) of_output.observed = {output->o};
-  const auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, of_output);
+  auto wanted = reference(c.problem, *inputs, contract, walk.num_splits, of_output);
   if (!wanted.ok()) return verdict_of(wanted.trouble(), kernel.name());
+  escalate(c.problem, *inputs, contract, *wanted, options.threads);
 
   const auto explain = [&](const Worst& at) {
     const auto& s_q = c.problem.s_q;
@@ -53,6 +56,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   const Subject subject{kernel.name(), c.problem, contract, walk.num_splits,
                         find_distribution(c.distribution)->blind_to()};
   Verdict verdict = judge(subject, *output, *wanted, explain);
+  second_look(subject, *inputs, *output, *wanted, verdict);
   begin("evidence");
   prove(subject, *inputs, *output, *wanted, verdict);
   return verdict;

@@ -1,0 +1,17 @@
+// What happens between a failure and its report: the reference is certified at the worst element's
+// row by an oracle that shares nothing with it, and the stage that broke is named. A failure whose
+// reference is itself wrong is no verdict on the kernel.
+#pragma once
+#include "harness/core/inputs.hpp"
+#include "harness/core/output.hpp"
+#include "harness/core/verdict.hpp"
+#include "harness/subject.hpp"
+#include "reference/reference.hpp"
+
+namespace attest {
+
+// Fills `blame` of a verdict that is kFailed, or makes it kInfra; leaves all others.
+void second_look(const Subject& subject, const Inputs& inputs, const Output& output,
+                 const Reference& reference, Verdict& verdict);
+
+}  // namespace attest

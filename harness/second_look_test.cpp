@@ -1,0 +1,55 @@
+#include "harness/second_look.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/blame_trial.hpp"
+#include "harness/judge.hpp"
+
+namespace attest {
+namespace {
+
+Verdict looked_at(const BlameTrial& t, const Output& output) {
+  Verdict verdict = judge(t.subject(), output, t.wanted);
+  second_look(t.subject(), t.inputs, output, t.wanted, verdict);
+  return verdict;
+}
+
+TEST(SecondLook, BlamesAFailureAndCertifiesItsReference) {
+  const BlameTrial t(6);
+  const Verdict verdict = looked_at(t, t.output(model::Defect::kDropLastToken));
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_EQ(verdict.blame.find("scores and softmax: partial_lse, splits 2, 5 of 6"), 0u);
+  EXPECT_NE(verdict.blame.find("it behaves as if the last token were not there; reference "
+                               "certified to "),
+            std::string::npos)
+      << verdict.blame;
+}
+
+TEST(SecondLook, LeavesAPassAlone) {
+  const BlameTrial t(6);
+  const Verdict verdict = looked_at(t, t.output());
+  EXPECT_EQ(verdict.status, Status::kPassed) << verdict.reason;
+  EXPECT_EQ(verdict.blame, "");
+}
+
+TEST(SecondLook, AWrongReferenceIsNoFailureOfTheKernel) {
+  BlameTrial t(6);
+  t.wanted.expected.partial_lse[4 * 6 + 2] += 0.25;  // row 4, split 2
+  const Verdict verdict = looked_at(t, t.output());
+  EXPECT_EQ(verdict.status, Status::kInfra);
+  EXPECT_EQ(verdict.reason.find("trouble of the reference itself: row 4 is off by"), 0u)
+      << verdict.reason;
+  EXPECT_EQ(verdict.bucket + verdict.blame, "");
+}
+
+TEST(SecondLook, LeavesDamagedMemoryAFailureWhateverTheNumbers) {
+  const BlameTrial t(6);
+  Output output = t.output();
+  output.damage = {"o: the guard zone before it"};
+  const Verdict verdict = looked_at(t, output);
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_EQ(verdict.blame, "");
+}
+
+}  // namespace
+}  // namespace attest
