@@ -81,7 +81,8 @@ void add_variances(const Arithmetic& a, int split_tokens, SplitErrors& e) {
   e.accumulate_roundings = e.accumulate / e.accumulate_rescale -
                            accumulation_steps(a.matrix_unit, split_tokens) + sum.roundings;
   e.accumulate_bias = sum.bias * kU;
-  e.denominator_roundings = e.denominator / kU;
+  e.denominator_roundings = (split_tokens + a.tile_tokens - 1) / a.tile_tokens;
+  e.denominator_tile = e.denominator - e.denominator_roundings * kU;
 }
 
 }  // namespace

@@ -46,7 +46,8 @@ struct SplitErrors {
   double p_variance = 0, p_bias = 0;  // T1: of a P whose place between two boundaries is not known
   double accumulate_roundings = 0;    // each of at most u, a rescale adds one
   double accumulate_bias = 0;         // of roundings that are no roundings to nearest
-  double denominator_roundings = 0;
+  double denominator_tile = 0;        // the sum within a tile, and the join, over l
+  double denominator_roundings = 0;   // the sum of tiles
 
   double every_weight(double rescales) const { return weight_exp + rescales * weight_rescale; }
   double accumulates(double rescales) const { return accumulate + rescales * accumulate_rescale; }

@@ -27,11 +27,12 @@ struct SplitOfRow {
   bool ambiguous = false;
   double max = 0, l = 0, log_l = 0, lse = 0;
   double least_error = 0, least_linear = 0, worst_exponent = 0;
-  double cap_factor = 0;  // |o| of any kernel <= cap_factor * largest |v|
-  double top = 0;         // share, in the split, of the token with the largest score
-  double share = 1;       // A_s, in the merge
-  double phi = 0;         // relative error of the share
-  RowSums sums;           // only one row's entries are meant
+  double cap_factor = 0;   // |o| of any kernel <= cap_factor * largest |v|
+  double accumulates = 0;  // of o, over sum a|v|, in the worst case
+  double top = 0;          // share, in the split, of the token with the largest score
+  double share = 1;        // A_s, in the merge
+  double phi = 0;          // relative error of the share
+  RowSums sums;            // only one row's entries are meant
   double lse_shift = 0, tight_share = 1;
   AlignedVector<double> o, largest_v, top_v;  // [512]
   AlignedVector<double> o_tight;              // [512] with the declared rounding of P
@@ -40,8 +41,8 @@ struct SplitOfRow {
 };
 
 // With every tier's radii.
-SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Plan& plan, const Job& job,
-                     int split, int row_of_block);
+SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithmetic& arithmetic,
+                     const Plan& plan, const Job& job, int split, int row_of_block);
 
 // Of a partial lse (or the only one): `relative`, all that may be wrong with l.
 double lse_radius(const TierSums& tier, const Arithmetic& arithmetic, const SplitOfRow& s);

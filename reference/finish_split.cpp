@@ -51,34 +51,67 @@ void fill_t0(const SplitErrors& e, double rescales, int r, SplitOfRow& s) {
   for (double& value : s.t0.weighted) value *= kInflate / s.l;
 }
 
-// The tiers about the declared rounding of P, relative to the sum of the weights that they divide
-// by: with l_from_rounded_p that of the rounded ones.
-void fill_tight(const SplitErrors& e, double rescales, const Plan& plan, int r, SplitOfRow& s) {
+// Additions that may be too small beside the sum for their roundings to be independent: a summand
+// below 2^-21 of the sum, a few of its spacings, is rounded one way again and again, or lost.
+double stagnant(const SplitOfRow& s, int r) {
+  double small = kLargestSmall;
+  if (s.l * 0x1p-21 > small) return s.tokens;
+  int k = 0;
+  for (; k + 1 < kSmallSums && s.l * 0x1p-21 <= small * kSmallStep; ++k) small *= kSmallStep;
+  return s.sums.sum[kSmall + k][r];
+}
+
+// T2, relative to `l`, the sum of the weights that it divides by.
+void fill_rigorous(const SplitErrors& e, double rescales, double l, int r, SplitOfRow& s) {
+  const auto sum = [&](RowSum i) { return s.sums.sum[i][r] / l; };
   const bool lr = e.l_from_rounded_p;
-  const double l = plan.declared && lr ? s.l + s.sums.sum[kShift][r] : s.l;
+  TierSums& t = s.rigorous;
+  const double theta = sum(lr ? kThetaTight : kTheta), flips = lr ? sum(kFlip) : 0;
+  const double gamma = e.denominates(rescales) * (1 + theta);
+  t.denominator = theta * (1 + e.p_relative) + gamma + flips;
+  t.times_o = sum(kCentred) + gamma + flips;
+  t.top = sum(kTopRigorous);
+  for (double& value : t.weighted) value *= kInflate / l;
+}
+
+// T1 or T2p, likewise.
+void fill_probable(const SplitErrors& e, double rescales, double l, int tile_tokens, int r,
+                   SplitOfRow& s) {
   const auto sum = [&](RowSum i) { return s.sums.sum[i][r] / l; };
   const auto square = [&](RowSum i) { return s.sums.sum[i][r] / (l * l); };
+  const bool lr = e.l_from_rounded_p;
+  TierSums& t = s.probable;
+  t.times_o = t.denominator = sum(kLinear);
+  (lr ? t.denominator : t.times_o) += e.p_relative > 0 ? sum(kOfMax) : 0;
+  t.variance_top = square(kSquareOfTop);
+  t.variance_o = square(kSquareOfO) + (lr ? square(kSquareOfP) : 0);
+  // The denominator: what is left to chance, at most the worst case.
+  const double alike = stagnant(s, r) / tile_tokens + 1;
+  const double chance = std::sqrt(e.denominator_roundings * s.sums.sum[kRepeated][r] / s.l / 3);
+  const double gamma = e.denominator_tile + rescales * kU +
+                       kU * std::min(e.denominator_roundings, kLambda * chance + alike);
+  t.times_o += gamma;
+  t.denominator += gamma;
+  for (double& value : t.weighted) value *= kInflate / l;
+  for (double& value : t.variance) value *= kOwnError / (l * l);
+  // The same of the numerator; sum a|v| is at most `weighted` over its least error.
+  const double worst = std::min(stagnant(s, r) * kU, e.accumulates(rescales));
+  for (double& value : t.weighted) value *= 1 + worst / s.least_linear;
+}
+
+// The tiers about the declared rounding of P.
+void fill_tight(const SplitErrors& e, double rescales, const Plan& plan, int tile_tokens, int r,
+                SplitOfRow& s) {
+  const bool shifts = plan.declared && e.l_from_rounded_p;
+  const double l = shifts ? s.l + s.sums.sum[kShift][r] : s.l;
   s.lse_shift = std::log(l / s.l);
   if (plan.declared) {
-    TierSums& t = s.rigorous;
-    const double theta = sum(kTheta), flips = lr ? sum(kFlip) : 0;
-    const double gamma = e.denominates(rescales) * (1 + theta);
-    t.denominator = theta * (1 + e.p_relative) + gamma + flips;
-    t.times_o = sum(kCentred) + gamma + flips;
-    t.top = sum(kTopRigorous);
-    for (double& value : t.weighted) value *= kInflate / l;
+    fill_rigorous(e, rescales, l, r, s);
     for (int d = 0; d < kDV; ++d) s.o_tight[d] = (s.o[d] * s.l + s.o_tight[d]) / l;
   } else {
     s.o_tight = s.o;
   }
-  TierSums& t = s.probable;
-  t.times_o = sum(kLinear);
-  t.denominator = sum(kLinear);
-  t.variance_top = square(kSquareOfTop);
-  t.variance_o = square(kSquareOfO) + (lr ? square(kSquareOfP) : 0) +
-                 (e.denominator_roundings + rescales) * kU * kU / 3;
-  for (double& value : t.weighted) value *= kInflate / l;
-  for (double& value : t.variance) value *= kOwnError / (l * l);
+  fill_probable(e, rescales, l, tile_tokens, r, s);
   for (double& value : s.scaled) value /= s.l;
 }
 
@@ -108,8 +141,8 @@ float rounded_up(double bound) {
   return stored < own ? std::nextafter(stored, std::numeric_limits<float>::infinity()) : stored;
 }
 
-SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Plan& plan, const Job& job,
-                     int split, int r) {
+SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithmetic& arithmetic,
+                     const Plan& plan, const Job& job, int split, int r) {
   SplitOfRow s;
   s.split = split;
   s.tokens = std::min(job.splits[split].end, job.block.visible[r]) - job.splits[split].begin;
@@ -126,9 +159,12 @@ SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Plan& p
   s.least_error = s.sums.least_error[r];
   s.least_linear = s.sums.least_linear[r];
   s.worst_exponent = s.sums.worst_exponent[r];
+  // A denominator of rounded P may lose all but the largest P, and what saturation takes of that.
+  if (e.l_from_rounded_p) s.worst_exponent += s.log_l - std::log1p(-e.p_saturation);
   s.ambiguous = largest.ambiguous[r];
   const double p_grows = e.p_min_normal > 0x1p-126 ? 1 : e.p_relative;
   const double rescales = largest.rescales[r];
+  s.accumulates = e.accumulates(rescales);
   s.cap_factor = 1 + 2 * (p_grows + e.denominates(rescales) + e.accumulates(rescales));
   // No score but NaN or -inf: there is no such token, and no bound either.
   const int top = std::max(static_cast<int>(largest.token[r]), 0);
@@ -138,7 +174,7 @@ SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Plan& p
   fill_t0(e, rescales, r, s);
   set_radii(s, s.o, s.t0);
   if (!plan.tiers) return s;
-  fill_tight(e, rescales, plan, r, s);
+  fill_tight(e, rescales, plan, arithmetic.tile_tokens, r, s);
   set_radii(s, s.o_tight, s.rigorous);
   set_radii(s, s.o_tight, s.probable);
   return s;
@@ -194,7 +230,11 @@ void store_tight(const Contract& contract, const Plan& plan, const SplitOfRow& s
       o_of(tiers.t2)[d] = rounded_up(rigorous);
       o_of(tiers.p_shift)[d] = static_cast<float>(shift);
     }
-    const double probable = s.ambiguous ? rigorous : s.probable.radius[d];
+    double probable = s.ambiguous ? rigorous : s.probable.radius[d];
+    // An fp32 result has no rounding to hide in what is alike in a column's products though no
+    // token repeats (a few large v among many tiny ones): its accumulation counts in full.
+    if (partial && !a.bf16_partials)
+      probable += s.accumulates * s.probable.weighted[d] / s.least_linear;
     o_of(tightest)[d] = rounded_up(std::min(rigorous, probable));
   }
 }
@@ -254,7 +294,7 @@ void finish_row(const Problem& problem, const Inputs& inputs, const Contract& co
   std::vector<SplitOfRow> seen;
   for (int split = 0; split < static_cast<int>(job.splits.size()); ++split) {
     if (job.splits[split].begin >= job.block.visible[r]) break;
-    seen.push_back(sum_split(problem, inputs, plan, job, split, r));
+    seen.push_back(sum_split(problem, inputs, contract.arithmetic, plan, job, split, r));
     const bool partial = num_splits > 1;
     store_split(contract, plan, seen.back(), partial, partial ? row * num_splits + split : row,
                 result);

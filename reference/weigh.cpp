@@ -61,7 +61,7 @@ struct TokenView {
 
 struct RowConstants {
   Double8 max, top, visible;
-  Double8 every_weight, accumulates, accumulates_p, coherent;
+  Double8 every_weight, accumulates, accumulates_p, bias, coherent;
 };
 
 RowConstants constants_of(const RowBlock& block, const SplitErrors& e, const SplitLargest& split,
@@ -72,12 +72,12 @@ RowConstants constants_of(const RowBlock& block, const SplitErrors& e, const Spl
   c.top = load<Double8>(split.token + half);
   const Double8 rescales = load<Double8>(split.rescales + half);
   c.every_weight = e.weight_exp + rescales * e.weight_rescale;
+  c.bias = splat(e.accumulate_bias);
   c.coherent = e.weight_coherent + rescales * e.weight_rescale;
   c.accumulates = e.accumulate + rescales * e.accumulate_rescale;
   for (int r = 0; r < 8; ++r) {
     c.visible[r] = block.visible[half + r];
-    c.accumulates_p[r] =
-        kLambda * kU * std::sqrt((e.accumulate_roundings + rescales[r]) / 3) + e.accumulate_bias;
+    c.accumulates_p[r] = kLambda * kU * std::sqrt((e.accumulate_roundings + rescales[r]) / 3);
   }
   return c;
 }
@@ -141,7 +141,7 @@ class TileWorker::Weigher {
   // What the tiers beyond T0 share.
   struct Tight {
     Double8 p, inverse, r, pi;  // P scaled, 1 / P, P rounded, its relative error
-    Double8 below_tile, variance, squared_w, kappa;
+    Double8 below_tile, variance, repeats, squared_w, kappa, accumulates_p;
   };
 
   // The relative error of the rounding of P, in the worst case.
@@ -181,14 +181,20 @@ class TileWorker::Weigher {
     enter_tile(index);
     Tight g;
     g.below_tile = magnitude(tile_max_ - t.x);
-    g.variance = e_.dot_variance * t.spread * t.spread +
-                 e_.logit_variance * (t.x * t.x + g.below_tile * g.below_tile) + e_.exp_variance;
+    const Double8 of_max = tile_off_p_ * (1 / kLambda);
+    const Double8 of_score = e_.dot_variance * t.spread * t.spread + e_.logit_variance * t.x * t.x;
+    // A rounded P takes the error of its own score with it, and leaves that of the max in force.
+    g.variance = (declared_ ? larger(of_score, of_max * of_max) : of_score) +
+                 e_.logit_variance * g.below_tile * g.below_tile + e_.exp_variance;
     g.p = smaller(t.w * to_tile_ * a_.p_scale, splat(0x1p120));
     g.inverse = g.p > 0.0 ? 1 / g.p : Double8{};
     g.r = round_(g.p);
     g.pi = (g.r - g.p) * g.inverse;
     const auto* repeat = &span_.scores.repeat[std::size_t{1} * index * kBlockRows + half_];
-    g.squared_w = t.w * t.w * __builtin_convertvector(load<Float8>(repeat), Double8);
+    g.repeats = __builtin_convertvector(load<Float8>(repeat), Double8);
+    g.squared_w = t.w * t.w * g.repeats;
+    // Sums of equal summands round one way: what repeats adds up, up to the worst case.
+    g.accumulates_p = smaller(c_.bias + c_.accumulates_p * square_root(g.repeats), c_.accumulates);
     g.kappa = e_.exp_argument * t.below + c_.coherent;
     const Double8 linear = declared_ ? tight_of_schedule(i, t, g) : tight_of_any(i, t, g, rho);
     store(&s_.absolute[kAbsLinear][i][half_], single(t.w * linear));
@@ -198,6 +204,10 @@ class TileWorker::Weigher {
     sum_[kFlushed] += g.r == 0.0 ? t.w : Double8{};
     sum_[kScaled] -= t.w * t.below;
     sum_[kNorm] += t.w * s_.norm[i];
+    sum_[kRepeated] += t.w * g.repeats;
+    double small = kLargestSmall;
+    for (int k = 0; k < kSmallSums; ++k, small *= kSmallStep)
+      sum_[kSmall + k] += (t.seen & (t.w < small)) ? splat(1.0) : Double8{};
     least_linear_ = t.seen ? smaller(linear, least_linear_) : least_linear_;
     logit_min_ = t.seen ? smaller(t.x, logit_min_) : logit_min_;
   }
@@ -217,17 +227,23 @@ class TileWorker::Weigher {
     const Double8 flip_p = flips(g, kLambda * square_root(g.variance) + tile_off_p_ + common);
     const auto top = t.top & (g.pi == 0.0);
     const Double8 grows = 1 + magnitude(g.pi);
-    const Double8 centred = t.theta * grows;
+    const Double8 theta = larger(
+        t.theta,
+        growth(smaller(larger(t.off, tile_off_) + e_.exp_argument * t.below + c_.every_weight,
+                       splat(700.0))));
+    const Double8 centred = theta * grows;
     const Double8 own = magnitude(g.pi) * kOwnShift;
-    const Double8 alone = (1 + t.theta) * (flip + c_.accumulates * grows) + own;
+    const Double8 alone = (1 + theta) * (flip + c_.accumulates * grows) + own;
     store(&s_.absolute[kAbsRigorous][i][half_], single(t.w * (top ? alone : centred + alone)));
     store(&s_.with_sign[kSignedShift][i][half_], single(t.w * g.pi));
-    sum_[kFlip] += t.w * (1 + t.theta) * flip;
+    sum_[kFlip] += t.w * (1 + theta) * flip;
+    sum_[kThetaTight] += t.w * theta;
+    sum_[kOfMax] += t.w * tile_off_p_;
     sum_[kTopRigorous] = top ? centred : sum_[kTopRigorous];
     sum_[kCentred] += top ? Double8{} : t.w * centred;
     add_squares(i, top, g, g.variance * grows * grows, flip_p * flip_p * 0.25);
     sum_[kLinear] += t.w * g.kappa * grows;
-    return (g.kappa + c_.accumulates_p) * grows + own;
+    return (g.kappa + g.accumulates_p) * grows + own;
   }
 
   // T1: the schedule, and so P's place between two boundaries, is not known.
@@ -236,7 +252,7 @@ class TileWorker::Weigher {
     const Double8 biased = larger(subnormal ? rho : splat(e_.p_bias), splat(e_.p_saturation));
     add_squares(i, t.top, g, g.variance, subnormal ? Double8{} : splat(e_.p_variance));
     sum_[kLinear] += t.w * (g.kappa + (e_.l_from_rounded_p ? biased : Double8{}));
-    return g.kappa + c_.accumulates_p + biased;
+    return g.kappa + g.accumulates_p + biased;
   }
 
   void add_squares(int i, const Long8& top, const Tight& g, const Double8& of_weight,
