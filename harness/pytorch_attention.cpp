@@ -130,7 +130,7 @@ bool attend(const Query& query, int threads, PytorchAttention& result) {
   for (Weights& w : weights) {
     softmax(w.exact);
     softmax(w.bf16);
-    
+    for (float& p : w.bf16) p = rounded(p);
   }
   if (!parallel_for(threads, blocks, add)) return false;
   for (int head = 0; head < heads; ++head) {
