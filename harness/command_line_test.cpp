@@ -195,5 +195,25 @@ TEST(Suites, AreTakenByTheirKernels) {
   }
 }
 
+TEST(CommandLine, SoundnessSaysWhatItHeldAndTheSameRunAgain) {
+  const Answer all = attest_says({"soundness", "--runs", "12", "--seed", "5", "--max-length", "64",
+                                  "--threads", "2", "--json"});
+  EXPECT_EQ(all.code, 0) << all.err;
+  const auto json = nlohmann::json::parse(all.out);
+  EXPECT_EQ(json["all"]["runs"], 12);
+  EXPECT_EQ(json["violations"], 0);
+  EXPECT_LE(json["all"]["o"]["T0"], 1);
+  std::int64_t elements = 0;
+  for (int first = 0; first < 12; ++first) {
+    const std::string index = std::to_string(first);
+    const Answer one = attest_says({"soundness", "--runs", "1", "--first", index.c_str(), "--seed",
+                                    "5", "--max-length", "64", "--json"});
+    elements += nlohmann::json::parse(one.out)["all"]["elements"].get<std::int64_t>();
+  }
+  EXPECT_EQ(elements, json["all"]["elements"]);
+  EXPECT_EQ(attest_says({"soundness", "--runs", "0"}).code, 2);
+  EXPECT_EQ(attest_says({"soundness", "--out", "/nonexistent/a.md", "--runs", "1"}).code, 4);
+}
+
 }  // namespace
 }  // namespace attest
