@@ -178,6 +178,32 @@ TEST(WeakerBounds, WithNeitherAreBrokenByMore) {
   EXPECT_GT(worst.weaker, 2);
 }
 
+// P of the others lies amid two boundaries of e4m3fn, so that it is rounded alike whatever the
+// error of the first token's score, which is the max in force: the sum for o does not see that
+// error, l does. No |v - o| is there to carry it.
+TEST(WeakerBounds, WithoutTheErrorOfTheMaxInForceAreBrokenWhereNoRoundingFlips) {
+  Data data = data_of([](int token) { return token == 0 ? 2.984 : 0; },  // 256 e^-2.984 = 12.95
+                      [](int, int) { return 1; });
+  Contract contract;
+  contract.arithmetic = fp8(false);
+  contract.arithmetic.p_scale = 256;
+  contract.arithmetic.k_relative = 0x1p-8;
+  const double first = std::exp(2.984) / (std::exp(2.984) + kTokens - 1);
+  double worst = 0;
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    const auto m = run_model(data.problem, data.inputs, contract, {.seed = seed});
+    const auto r = reference(data.problem, data.inputs, contract, 1, {});
+    ASSERT_TRUE(m.ok() && r.ok());
+    expect_every_tier_holds(*m, *r);
+    ASSERT_FALSE(r->tiers.p_shift.empty());
+    const double o = r->expected.o[0] + r->tiers.p_shift.o[0];
+    const double centred = first * 2.984 * 0x1p-8 * std::fabs(1 - o);
+    const double fp32 = kUnit * (2 * kTokens / 8.0 + 200);
+    worst = std::max(worst, std::fabs(m->o_fp32[0] - o) / (centred + fp32));
+  }
+  EXPECT_GT(worst, 2);
+}
+
 // The relative error of fp32(q * c) in bf16: what the kernel does to a pre-scaled q.
 double error_of_scaled(float q, float c) {
   return double{decode_bf16(encode_bf16(q * c))} / (double{q} * double{c}) - 1;
