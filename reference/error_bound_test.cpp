@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <ostream>
 
@@ -173,6 +174,77 @@ TEST(ErrorBound, EveryTierIsBrokenByAKernelThatRoundsPWorseThanDeclared) {
     EXPECT_GT(most_truncates[tier].o, 1) << to_string(static_cast<Tier>(tier));
     EXPECT_GT(most_fp8[tier].o, 4) << to_string(static_cast<Tier>(tier));
   }
+}
+
+// Inputs of one sequence and head whose token j has the logit x(j), to 2^-16 of it, and a dot
+// product whose products cancel but for that and sum to `spread(j)` more in magnitude; V ~ N(0, 1).
+Inputs with_logits(const Problem& problem, const std::function<double(int)>& x,
+                   const std::function<double(int)>& spread) {
+  Inputs inputs = std::move(*small_inputs(problem, Family::kNormal, 5));
+  constexpr double kQ = 16;
+  auto* q = inputs.q.data<std::uint16_t>();
+  std::fill_n(q, kDQk, std::uint16_t{0});
+  for (int d = kDV; d < kDV + 4; ++d) q[d] = encode_bf16(kQ);
+  for (int j = 0; j < problem.s_kv[0]; ++j) {
+    const std::int64_t page = inputs.kv_indices[inputs.kv_indptr[0] + j / problem.page_size];
+    auto* k = inputs.kv.data<std::uint16_t>() +
+              (page * problem.page_size + j % problem.page_size) * kDQk + kDV;
+    const double unit = kQ * problem.sm_scale, high = decode_bf16(encode_bf16(x(j) / unit));
+    const double pair = spread(j) / unit / 2;
+    for (const double value : {high, x(j) / unit - high, pair, -pair}) *k++ = encode_bf16(value);
+  }
+  return inputs;
+}
+
+// Largest error / bound of the lse over tiers, for a kernel that keeps `a`.
+double largest_lse_ratio(Arithmetic a, int tokens, const std::function<double(int)>& x,
+                         const std::function<double(int)>& spread) {
+  Problem problem;
+  problem.h_q = 1;
+  problem.s_kv = {tokens};
+  const Inputs inputs = with_logits(problem, x, spread);
+  double largest = 0;
+  for (const bool declared : {false, true}) {
+    a.schedule_declared = declared;
+    Contract contract;
+    contract.arithmetic = a;
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      auto kernel = model::run_model(problem, inputs, contract, {.seed = seed});
+      auto r = reference(problem, inputs, contract, 1, {});
+      EXPECT_TRUE(kernel.ok() && r.ok());
+      for (const Gate& gate : gates_of(r->tiers))
+        largest = std::max(largest, ratios_of(gate, problem, r->expected, *kernel, false).lse);
+    }
+  }
+  return largest;
+}
+
+// All P but one are flushed: the denominator is a twentieth of what it should be.
+TEST(ErrorBound, HoldsWhereADenominatorOfRoundedPLosesAllButOneP) {
+  const double ratio = largest_lse_ratio(
+      on(kGroups, {.p_bits = 4, .p_min_exponent = -6, .p_largest = 448, .l_from_rounded_p = true}),
+      24000, [](int j) { return j == 0 ? 0 : -7; }, [](int) { return 0; });
+  EXPECT_LE(ratio, 1);
+  EXPECT_GT(ratio, 0.3);
+}
+
+// P = 1/2 stays 1/2 whatever its score's error: the sum has the error of the max, 1.5 %.
+TEST(ErrorBound, HoldsWhereARoundedPKeepsTheErrorOfTheMaxInForce) {
+  const double ratio = largest_lse_ratio(
+      on(kGroups,
+         {.p_bits = 4, .p_min_exponent = -6, .l_from_rounded_p = true, .k_relative = 0x1p-8}),
+      50, [](int j) { return j == 0 ? 0 : -kLn2; }, [](int j) { return j == 0 ? 4 : 0; });
+  EXPECT_LE(ratio, 1);
+  EXPECT_GT(ratio, 0.1);
+}
+
+// 2,048 tiles each add 1.49 spacings of the sum, and each time half a spacing is lost.
+TEST(ErrorBound, HoldsWhereEqualSummandsOfTheDenominatorAreRoundedOneWay) {
+  const double ratio = largest_lse_ratio(
+      on(kGroups, {.tile_tokens = 16}), 32768,
+      [](int j) { return j == 0 ? 0 : std::log(1.49 * 0x1p-23 / 16); }, [](int) { return 0; });
+  EXPECT_LE(ratio, 1);
+  EXPECT_GT(ratio, 0.5);
 }
 
 double total(const std::vector<BoundTerm>& terms) {
