@@ -149,9 +149,10 @@ std::vector<model::Defect> planted_defects() {
 }
 
 // Long enough that the running maxima of four waves of 16-token tiles move inside a split, from 256
-// tokens on; at 64 one split is empty, as the kernel's rule gives none less than 64 tokens.
+// tokens on; at 64 one split is empty, as the kernel's rule gives none less than 64 tokens. From
+// 256k tokens on 256, which the kernel's own rule picks for one sequence.
 int splits_for(int length) {
-  const int most = length > 32768 ? 64 : 16;
+  const int most = length > 262144 ? 256 : length > 32768 ? 64 : 16;
   const int of_256_tokens = static_cast<int>(std::bit_floor(static_cast<unsigned>(length) / 256u));
   return std::clamp(of_256_tokens, 2, most);
 }

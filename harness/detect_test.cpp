@@ -194,7 +194,8 @@ TEST(Detect, SplitsScaleWithTheLength) {
   EXPECT_EQ(splits_for(256), 2);
   EXPECT_EQ(splits_for(1024), 4);
   EXPECT_EQ(splits_for(16384), 16);
-  EXPECT_EQ(splits_for(327600), 64);
+  EXPECT_EQ(splits_for(65536), 64);
+  EXPECT_EQ(splits_for(327600), 256);
 }
 
 TEST(DetectJson, HoldsACellForEveryComparatorAndDefect) {
