@@ -8,13 +8,13 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "harness/bench_reference.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/execute.hpp"
 #include "harness/generate.hpp"
 #include "harness/machine.hpp"
-#include "reference/bench_reference.hpp"
 
 namespace attest {
 namespace {

@@ -12,10 +12,11 @@ enum class ReferenceWork {
   kT1,        // T0, T1, facts, temperature
   kT2,        // T0, T2, T2p, facts, temperature
   kT2Scored,  // and the score tests of one output
+  kProved,    // and what a pass proves: visibility and strawmen
 };
-inline constexpr ReferenceWork kReferenceWorks[] = {ReferenceWork::kPlain, ReferenceWork::kT0,
-                                                    ReferenceWork::kT1, ReferenceWork::kT2,
-                                                    ReferenceWork::kT2Scored};
+inline constexpr ReferenceWork kReferenceWorks[] = {
+    ReferenceWork::kPlain, ReferenceWork::kT0,       ReferenceWork::kT1,
+    ReferenceWork::kT2,    ReferenceWork::kT2Scored, ReferenceWork::kProved};
 std::string_view to_string(ReferenceWork work);
 
 struct ReferenceSpeed {
