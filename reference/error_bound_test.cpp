@@ -247,6 +247,15 @@ TEST(ErrorBound, HoldsWhereEqualSummandsOfTheDenominatorAreRoundedOneWay) {
   EXPECT_GT(ratio, 0.5);
 }
 
+// e^d of an error d of two nats is not off by d, and its mean is far from 1.
+TEST(ErrorBound, HoldsWhereErrorsOfTheLogitsAreNatsWide) {
+  const double ratio = largest_lse_ratio(
+      on(kGroups, {.k_relative = 0x1p-8}), 8000, [](int j) { return 1e-4 * j; },
+      [](int j) { return 1500 + 0.01 * j; });
+  EXPECT_LE(ratio, 1);
+  EXPECT_GT(ratio, 0.1);
+}
+
 double total(const std::vector<BoundTerm>& terms) {
   return std::accumulate(terms.begin(), terms.end(), 0.0,
                          [](double sum, const BoundTerm& t) { return sum + t.value; });

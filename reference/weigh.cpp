@@ -10,6 +10,9 @@
 namespace attest {
 namespace {
 
+// Beyond this variance of a weight's log, errors count in full. At 8 sigma = 0.08 below it e^d - 1
+// is 4 % more than d: kTail, on the variance.
+constexpr double kWild = 1e-4, kTail = 1.1;
 constexpr double kOwnShift = 0x1p-14;  // of the reference's own fp32 sums of w pi v
 constexpr float kDead = 1e30f;  // an error that no bound survives; finite, so that it times 0 is 0
 
@@ -141,6 +144,7 @@ class TileWorker::Weigher {
   // What the tiers beyond T0 share.
   struct Tight {
     Double8 p, inverse, r, pi;  // P scaled, 1 / P, P rounded, its relative error
+    Long8 wild;
     Double8 below_tile, variance, repeats, squared_w, kappa, accumulates_p;
   };
 
@@ -196,6 +200,11 @@ class TileWorker::Weigher {
     // Sums of equal summands round one way: what repeats adds up, up to the worst case.
     g.accumulates_p = smaller(c_.bias + c_.accumulates_p * square_root(g.repeats), c_.accumulates);
     g.kappa = e_.exp_argument * t.below + c_.coherent;
+    // e^d of an error d is off by d while d is small, and by d^2 / 2 on average. Where it is not
+    // small, nothing is left to chance.
+    g.wild = g.variance > kWild;
+    g.kappa += g.wild ? Double8{} : g.variance;
+    g.variance = g.wild ? Double8{} : g.variance * kTail;
     const Double8 linear = declared_ ? tight_of_schedule(i, t, g) : tight_of_any(i, t, g, rho);
     store(&s_.absolute[kAbsLinear][i][half_], single(t.w * linear));
     store(&s_.with_sign[kSignedScaled][i][half_], single(-t.w * t.below));
@@ -224,7 +233,8 @@ class TileWorker::Weigher {
   Double8 tight_of_schedule(int i, const TokenView& t, const Tight& g) {
     const Double8 common = e_.exp_argument * g.below_tile;
     const Double8 flip = flips(g, t.off + tile_off_ + common + e_.weight_exp);
-    const Double8 flip_p = flips(g, kLambda * square_root(g.variance) + tile_off_p_ + common);
+    const Double8 flip_p =
+        g.wild ? flip : flips(g, kLambda * square_root(g.variance) + tile_off_p_ + common);
     const auto top = t.top & (g.pi == 0.0);
     const Double8 grows = 1 + magnitude(g.pi);
     const Double8 theta = larger(
@@ -238,12 +248,14 @@ class TileWorker::Weigher {
     store(&s_.with_sign[kSignedShift][i][half_], single(t.w * g.pi));
     sum_[kFlip] += t.w * (1 + theta) * flip;
     sum_[kThetaTight] += t.w * theta;
-    sum_[kOfMax] += t.w * tile_off_p_;
+    sum_[kOfMax] += t.w * growth(tile_off_p_);
     sum_[kTopRigorous] = top ? centred : sum_[kTopRigorous];
     sum_[kCentred] += top ? Double8{} : t.w * centred;
-    add_squares(i, top, g, g.variance * grows * grows, flip_p * flip_p * 0.25);
-    sum_[kLinear] += t.w * g.kappa * grows;
-    return (g.kappa + g.accumulates_p) * grows + own;
+    const auto likely = g.wild == 0;
+    add_squares(i, top, g, g.variance * grows * grows, likely ? flip_p * flip_p * 0.25 : Double8{});
+    const Double8 sure = likely ? Double8{} : theta * grows + (1 + theta) * flip;
+    sum_[kLinear] += t.w * (g.kappa * grows + sure);
+    return (g.kappa + g.accumulates_p) * grows + own + sure;
   }
 
   // T1: the schedule, and so P's place between two boundaries, is not known.
@@ -251,8 +263,9 @@ class TileWorker::Weigher {
     const auto subnormal = a_.p_scale * t.w < e_.p_min_normal;
     const Double8 biased = larger(subnormal ? rho : splat(e_.p_bias), splat(e_.p_saturation));
     add_squares(i, t.top, g, g.variance, subnormal ? Double8{} : splat(e_.p_variance));
-    sum_[kLinear] += t.w * (g.kappa + (e_.l_from_rounded_p ? biased : Double8{}));
-    return g.kappa + g.accumulates_p + biased;
+    const Double8 sure = g.wild ? t.theta : Double8{};
+    sum_[kLinear] += t.w * (g.kappa + sure + (e_.l_from_rounded_p ? biased : Double8{}));
+    return g.kappa + g.accumulates_p + biased + sure;
   }
 
   void add_squares(int i, const Long8& top, const Tight& g, const Double8& of_weight,
