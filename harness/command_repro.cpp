@@ -67,6 +67,9 @@ void print_evidence(const Verdict& verdict) {
              share_text(e.tokens_visible, "tokens"), share_text(e.pages_visible, "pages"),
              share_text(e.splits_visible, "splits"), e.smallest_weight_seen);
   fmt::print("strawmen    {}\n", fmt::join(e.strawmen, ", "));
+  fmt::print(
+      "reference   {} rows recomputed in double-double: off by {:.2g} of what the gates allow\n",
+      e.rows_certified, e.reference_off);
 }
 
 void print_verdict(const Verdict& verdict) {
@@ -113,7 +116,7 @@ int command_repro(const CommonOptions& common, const std::string& token) {
   fmt::print("device      {}; {}\n", common.device, machine_text());
 
   StageClock clock;
-  VerifyOptions options{common.code_objects, common.threads, {}};
+  VerifyOptions options{common.code_objects, common.threads, {}, true};
   options.at_stage = [&](std::string_view stage) { clock.at(stage); };
   const Verdict verdict = verify(kernel, **device, *c, options);
   clock.at("");

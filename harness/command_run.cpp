@@ -21,7 +21,7 @@ using FileHandle = std::unique_ptr<std::FILE, Closer>;
 
 // Runs the cases and turns the tally, or a report that could not be written, into the exit code.
 int run_and_report(const CommonOptions& common, const std::string& command,
-                   const std::vector<Case>& cases,
+                   const std::vector<Case>& cases, bool certify,
                    std::vector<std::unique_ptr<Reporter>> reporters) {
   if (cases.empty()) {
     fmt::print(stderr, "attest: nothing is selected, so nothing is proven\n");
@@ -33,7 +33,8 @@ int run_and_report(const CommonOptions& common, const std::string& command,
   const RunHeader header{command, common.device, machine_text(),
                          static_cast<std::int64_t>(cases.size())};
   for (const auto& reporter : reporters) reporter->run_begin(header);
-  const Tally tally = run_cases(cases, **device, {common.code_objects, common.threads}, reporters);
+  const VerifyOptions options{common.code_objects, common.threads, {}, certify};
+  const Tally tally = run_cases(cases, **device, options, reporters);
   for (const auto& reporter : reporters) {
     if (reporter->trouble().empty()) continue;
     return report_trouble(
@@ -59,7 +60,7 @@ int command_run(const CommonOptions& common, const Selection& selection) {
   if (!cases.ok()) return report_trouble(cases.trouble());
   std::vector<std::unique_ptr<Reporter>> reporters;
   reporters.push_back(stdout_reporter(common));
-  return run_and_report(common, "run", *cases, std::move(reporters));
+  return run_and_report(common, "run", *cases, false, std::move(reporters));
 }
 
 int command_nightly(const CommonOptions& common, const std::string& tier, std::string out_folder) {
@@ -86,7 +87,8 @@ int command_nightly(const CommonOptions& common, const std::string& tier, std::s
   std::vector<std::unique_ptr<Reporter>> reporters;
   reporters.push_back(stdout_reporter(common));
   reporters.push_back(make_jsonl_reporter(file.get()));
-  const int code = run_and_report(common, "nightly --tier " + tier, *cases, std::move(reporters));
+  const int code =
+      run_and_report(common, "nightly --tier " + tier, *cases, true, std::move(reporters));
   fmt::print(stderr, "results: {}\n", path);
   return code;
 }

@@ -1,7 +1,5 @@
 #include "harness/second_look.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
@@ -22,7 +20,27 @@ Certificate certify_worst(const Subject& s, const Inputs& inputs, const Referenc
                      reference);
 }
 
+void blame_reference(const Certificate& certificate, Verdict& verdict) {
+  verdict.status = Status::kInfra;
+  verdict.bucket.clear();
+  verdict.reason =
+      certificate.text() + (verdict.reason.empty() ? "" : "; it judged: ") + verdict.reason;
+}
+
 }  // namespace
+
+void certify_pass(const Subject& s, const Inputs& inputs, const Output& output,
+                  const Reference& reference, std::uint64_t seed, Verdict& verdict) {
+  if (verdict.status != Status::kPassed) return;
+  Evidence& evidence = verdict.evidence;
+  for (const RowToCertify& chosen : rows_to_certify(output, reference, seed)) {
+    const Certificate certificate =
+        certify_row(s.problem, inputs, s.contract, chosen.row, -1, reference);
+    if (certificate.trouble()) return blame_reference(certificate, verdict);
+    ++evidence.rows_certified;
+    evidence.reference_off = std::max(evidence.reference_off, certificate.of_allowed);
+  }
+}
 
 void second_look(const Subject& s, const Inputs& inputs, const Output& output,
                  const Reference& reference, Verdict& verdict) {
@@ -30,10 +48,7 @@ void second_look(const Subject& s, const Inputs& inputs, const Output& output,
   if (verdict.status != Status::kFailed || verdict.wrong == 0 || verdict.worst.empty()) return;
   const Certificate certificate = certify_worst(s, inputs, reference, verdict.worst);
   if (certificate.trouble()) {
-    verdict.status = Status::kInfra;
-    verdict.bucket.clear();
-    verdict.reason = fmt::format("{}; it judged: {}", certificate.text(), verdict.reason);
-    return;
+    return blame_reference(certificate, verdict);
   }
   verdict.blame = blame(s, inputs, output, reference).text;
   verdict.blame += (verdict.blame.empty() ? "" : "; ") + certificate.text();

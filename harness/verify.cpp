@@ -59,6 +59,9 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   second_look(subject, *inputs, *output, *wanted, verdict);
   begin("evidence");
   prove(subject, *inputs, *output, *wanted, verdict);
+  if (options.certify) {
+    certify_pass(subject, *inputs, *output, *wanted, c.seed.value, verdict);
+  }
   return verdict;
 }
 

@@ -14,6 +14,8 @@ struct VerifyOptions {
   std::string code_objects;  // the folder of code objects
   int threads = 1;           // of generation and reference; a device has its own
   std::function<void(std::string_view stage)> at_stage = {};  // told when a stage begins
+  bool certify =
+      false;  // recompute rows of a pass by an oracle that shares nothing with reference()
 };
 
 Verdict verify(const Kernel& kernel, Device& device, const Case& c, const VerifyOptions& options);

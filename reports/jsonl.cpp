@@ -66,6 +66,8 @@ Json to_json(const Evidence& e) {
           {"splits_visible", share(e.splits_visible)},
           {"smallest_weight_seen", number(e.smallest_weight_seen)},
           {"mismatch", number(e.mismatch)},
+          {"rows_certified", e.rows_certified},
+          {"reference_off", number(e.reference_off)},
           {"strawmen", e.strawmen},
           {"scores", scores}};
 }

@@ -49,6 +49,8 @@ struct Evidence {
   // Shares (0..1) of what would be missed if it were lost, of those looked at; -1: there is nothing to lose.
   double tokens_visible = -1, pages_visible = -1, splits_visible = -1;
   double smallest_weight_seen = 0;           // least a_j of a looked-at token whose loss would be noticed
+  int rows_certified = 0;                    // that the streaming oracle recomputed
+  double reference_off = 0;                  // by how much, at most, of what the gates allow
   double mismatch = 0;                       // share of o whose bits are not those of the emulated reference
   std::vector<std::string> strawmen;         // those that differ from the output, and so were judged
   std::vector<Score> scores;                 // the largest |z| of each filter
