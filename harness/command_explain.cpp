@@ -114,8 +114,8 @@ void print_tiers(const Explanation& found) {
   }
 }
 
-void print_terms(const char* what, const std::vector<BoundTerm>& terms) {
-  fmt::print("            T0 of {}:\n", what);
+void print_terms(Tier tier, const char* what, const std::vector<BoundTerm>& terms) {
+  fmt::print("            {} of {}:\n", to_string(tier), what);
   for (const BoundTerm& term : terms)
     fmt::print("            {:>10.3g}  {}\n", term.value, term.name);
 }
@@ -132,8 +132,8 @@ void print_loosest(const Explained& x) {
     fmt::print("            none: no row sees a token\n");
     return;
   }
-  print_terms("o there", x.found.o_terms);
-  print_terms("its lse", x.found.lse_terms);
+  print_terms(x.found.tightest, "o there", x.found.o_terms);
+  print_terms(x.found.tightest, "its lse", x.found.lse_terms);
 }
 
 void print_evidence(const Explained& x) {
@@ -200,8 +200,9 @@ Json to_json(const Explained& x) {
           {"facts", facts_json(x)},
           {"tiers", tiers},
           {"loosest_rows", rows},
-          {"t0_terms_of_o", to_json(found.o_terms)},
-          {"t0_terms_of_lse", to_json(found.lse_terms)},
+          {"terms_are_of", to_string(found.tightest)},
+          {"terms_of_o", to_json(found.o_terms)},
+          {"terms_of_lse", to_json(found.lse_terms)},
           {"tokens", to_json(found.visibility.tokens)},
           {"pages", to_json(found.visibility.pages)},
           {"splits", to_json(found.visibility.splits)},

@@ -40,7 +40,8 @@ void print_worst(const Worst& w) {
       "\n            actual {:.9g} (0x{:x}), expected {:.9g} (0x{:x}), error {:.3g}, bound "
       "{:.3g}\n",
       w.actual, w.actual_bits, w.expected, w.expected_bits, w.error, w.bound);
-  if (!w.terms.empty()) fmt::print("            T0 there:\n");
+  if (!w.terms.empty())
+    fmt::print("            {} there:\n", w.tier.empty() ? to_string(Tier::kT0) : w.tier);
   for (const BoundTerm& term : w.terms)
     fmt::print("            {:>10.3g}  {}\n", term.value, term.name);
 }

@@ -5,7 +5,7 @@
 
 #include "harness/judge_gates.hpp"
 #include "harness/judge_statistics.hpp"
-#include "reference/error_bound.hpp"
+#include "reference/explain.hpp"
 
 namespace attest {
 namespace {
@@ -97,8 +97,10 @@ Explanation explain_case(const Subject& s, const Inputs& inputs, const Reference
   e.loosest = loosest_rows(s, reference);
   if (!e.loosest.empty()) {
     const Place& at = e.loosest[0].place;
-    e.o_terms = explain_o(s.problem, inputs, s.contract, s.num_splits, at.row, -1, at.column);
-    e.lse_terms = explain_lse(s.problem, inputs, s.contract, s.num_splits, at.row, -1);
+    const RowBounds bounds(s.problem, inputs, s.contract, s.num_splits, at.row);
+    e.tightest = gates_of(reference.tiers).back().tier;
+    e.o_terms = bounds.o(e.tightest, -1, at.column).terms;
+    e.lse_terms = bounds.lse(e.tightest, -1).terms;
   }
   e.visibility = visibility_of(s, inputs, reference);
   e.strawmen = judge_strawmen(s, inputs, exact_output(s, reference), reference);

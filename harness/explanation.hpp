@@ -31,8 +31,9 @@ struct Explanation {
   double rms_o = 0;
   Evidence facts;
   std::vector<TierSize> tiers;
-  std::vector<LooseRow> loosest;              // first: the loosest
-  std::vector<BoundTerm> o_terms, lse_terms;  // of T0 at the loosest row
+  std::vector<LooseRow> loosest;  // first: the loosest
+  Tier tightest = Tier::kT0;
+  std::vector<BoundTerm> o_terms, lse_terms;  // of the tightest tier, at the loosest row
   Visibility visibility;
   std::vector<StrawmanResult> strawmen;  // made from the exact output
 };

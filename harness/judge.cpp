@@ -140,8 +140,8 @@ std::string reason_of(const Subject& s, const TensorJudge& blamed, const Finding
     reason += "; " + meaning;
   }
   if (!finding.at.terms.empty()) {
-    reason += fmt::format("; largest term of T0: {} ({:.3g})", finding.at.terms[0].name,
-                          finding.at.terms[0].value);
+    reason += fmt::format("; largest term of {}: {} ({:.3g})", finding.at.tier,
+                          finding.at.terms[0].name, finding.at.terms[0].value);
   }
   return reason;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <numeric>
 
@@ -12,11 +13,18 @@
 #include "harness/judge.hpp"
 #include "harness/second_look.hpp"
 #include "reference/certify.hpp"
-#include "reference/error_bound.hpp"
+#include "reference/explain.hpp"
 #include "reference/reference.hpp"
 
 namespace attest {
 namespace {
+
+Tier tier_named(std::string_view name) {
+  constexpr Tier kTiers[] = {Tier::kT0, Tier::kT1, Tier::kT2, Tier::kT2p};
+  const auto* const found = std::find_if(std::begin(kTiers), std::end(kTiers),
+                                         [&](Tier t) { return to_string(t) == name; });
+  return found == std::end(kTiers) ? Tier::kT0 : *found;
+}
 
 // The kernel runs before the reference, so that nothing that the reference computes can lie in the
 // kernel's memory.
@@ -48,9 +56,9 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
     const std::int64_t token =
         std::accumulate(s_q.begin(), s_q.begin() + at.sequence, at.query_token);
     const std::int64_t row = token * c.problem.h_q + at.head;
-    return at.column < 0
-               ? explain_lse(c.problem, *inputs, contract, walk.num_splits, row, at.split)
-               : explain_o(c.problem, *inputs, contract, walk.num_splits, row, at.split, at.column);
+    const RowBounds bounds(c.problem, *inputs, contract, walk.num_splits, row);
+    const Tier tier = tier_named(at.tier);
+    return (at.column < 0 ? bounds.lse(tier, at.split) : bounds.o(tier, at.split, at.column)).terms;
   };
   begin("judge");
   const Subject subject{kernel.name(), c.problem, contract, walk.num_splits,

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
+
+#include "harness/core/problem.hpp"
 
 namespace attest {
 
@@ -111,12 +114,16 @@ SplitErrors split_errors(const Arithmetic& a, int split_tokens) {
   e.p_relative = rounds ? std::ldexp(1.0, a.p_truncates ? 1 - a.p_bits : -a.p_bits) : 0;
   e.p_min_normal = std::ldexp(1.0, a.p_min_exponent);
   e.p_absolute = e.p_relative * e.p_min_normal;
-  const double largest_p = a.p_scale * std::exp2(a.lazy_rescale);
+  // A lazy max lies below the score by its threshold, to within what a weight is off.
+  const double largest_p =
+      a.p_scale * std::exp2(a.lazy_rescale) *
+      (a.lazy_rescale > 0 ? 1 + e.weight_rescale + 2 * e.exp_argument * a.lazy_rescale * kLn2 : 1);
   e.p_saturation = rounds && largest_p > a.p_largest ? 1 - a.p_largest / largest_p : 0;
   // A rescale multiplies the sum (1 u each), the result is scaled by 1 / l, and where P was scaled
   // by no power of two, so were P and the result once more.
   const double scalings = std::exp2(std::round(std::log2(a.p_scale))) == a.p_scale ? 0 : 2;
-  e.accumulate_rescale = kU * (1 + e.p_relative);
+  e.p_scaling = scalings > 0 ? kU : 0;
+  e.accumulate_rescale = kU;
   e.accumulate = e.accumulate_rescale * (accumulation_steps(a.matrix_unit, split_tokens) + 2 +
                                          joins + a.divide_u + scalings);
   // l: a tile's sum, one addition a tile, the join of the waves.
@@ -142,6 +149,24 @@ int most_rescales(const double* tile_largest, std::size_t tiles, std::size_t str
         largest = std::max(largest, now);
       }
       most = std::max(most, rescales);
+    }
+  }
+  return most;
+}
+
+int most_rises(const double* tile_largest, std::size_t tiles, double logit_error, int waves) {
+  int most = 0;
+  std::vector<int> chain(tiles);
+  for (std::size_t step : {1, waves}) {
+    for (std::size_t t = 0; t < tiles; ++t) {
+      chain[t] = 0;
+      for (std::size_t before = t % step; before < t; before += step) {
+        if (tile_largest[before] > -std::numeric_limits<double>::infinity() &&
+            !(tile_largest[t] + 2 * logit_error <= tile_largest[before])) {
+          chain[t] = std::max(chain[t], chain[before] + 1);
+        }
+      }
+      most = std::max(most, chain[t]);
     }
   }
   return most;
@@ -179,8 +204,8 @@ double merge_accumulate_error(const Arithmetic& a, int live) {
 // (Blanchard, Higham, Higham, arXiv:1909.03469, section 4).
 double division_free_error(const Arithmetic& a, int live, double lse, double sizes, double spread) {
   if (a.merge != Merge::kDivisionFree) return 0;
-  return kU * (4 * std::fabs(lse) + sizes + 4 * spread + live + 2) +
-         (a.log_ulp * std::log(live + 1.0) + a.exp_ulp) * 0x1p-23;
+  return std::expm1(kU * (4 * std::fabs(lse) + sizes + 4 * spread + live + 2) +
+                    (a.log_ulp * std::log(live + 1.0) + a.exp_ulp) * 0x1p-23);
 }
 
 double merged_lse_error(const Arithmetic& a, double lse, double lse_above_largest) {

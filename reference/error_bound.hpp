@@ -1,15 +1,11 @@
 // The factors of the bounds: how far a kernel that keeps its Contract can be from the formula, in
 // the worst case and at lambda standard deviations. Derived term by term in error_bound.md.
-// reference() evaluates them for every element; explain_*() evaluates T0 for one, apart and in the
+// reference() evaluates them for every element; explain.hpp every tier for one, apart and in the
 // open.
 #pragma once
 #include <cstdint>
-#include <vector>
 
 #include "harness/core/contract.hpp"
-#include "harness/core/inputs.hpp"
-#include "harness/core/problem.hpp"
-#include "harness/core/verdict.hpp"
 
 namespace attest {
 
@@ -34,6 +30,7 @@ struct SplitErrors {
   double p_absolute = 0;  // eta_P: of a P below p_min_normal
   double p_min_normal = 0;
   double p_saturation = 0;  // of a P beyond the format's largest
+  double p_scaling = 0;     // of P, multiplied by a p_scale that is no power of two
   double accumulate = 0;    // of o, over sum a|v|
   double denominator = 0;   // gamma_l: of l, over l
   // What each rescale adds to the three.
@@ -66,6 +63,10 @@ inline double logit_variance(const SplitErrors& errors, double x, double spread)
 // tiles in turn. A tile that moves no max is multiplied by exp2(0) = 1, exactly.
 int most_rescales(const double* tile_largest, std::size_t tiles, std::size_t stride,
                   double logit_error, int waves);
+// The same where other rows decide too when a lazy max moves: it may stay below a tile's largest
+// score, and rise to less at a later one. The longest chain of tiles that may each lie above the one
+// before.
+int most_rises(const double* tile_largest, std::size_t tiles, double logit_error, int waves);
 // Of a score, absolute: its part in the order of scores. The common error of sm_scale * log2e
 // reorders nothing.
 inline double logit_error(const SplitErrors& errors, double x, double spread) {
@@ -84,14 +85,5 @@ double merge_accumulate_error(const Arithmetic&, int live);  // over sum A_s |o_
 // |lse_s|.
 double division_free_error(const Arithmetic&, int live, double lse, double sizes, double spread);
 double merged_lse_error(const Arithmetic&, double lse, double lse_above_largest);
-
-// The named terms of one element's bound, largest first; their sum is at most Bound's entry.
-// `split` -1: the merged result. Every term is over the same quotient D, so that they add up.
-std::vector<BoundTerm> explain_o(const Problem& problem, const Inputs& inputs,
-                                 const Contract& contract, int num_splits, std::int64_t row,
-                                 int split, int column);
-std::vector<BoundTerm> explain_lse(const Problem& problem, const Inputs& inputs,
-                                   const Contract& contract, int num_splits, std::int64_t row,
-                                   int split);
 
 }  // namespace attest

@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <ostream>
 
 #include "harness/core/formats.hpp"
+#include "reference/explain.hpp"
 #include "reference/model/kernel_model.hpp"
 #include "reference/reference.hpp"
 #include "reference/small_inputs.hpp"
@@ -144,8 +144,11 @@ TEST_P(OfEachArithmetic, EveryTierHoldsForAKernelThatKeepsItAndIsNotIdle) {
     }
   }
   for (const Ratios& of_tier : most) {
-    EXPECT_GT(of_tier.o, 0.05);
-    EXPECT_GT(of_tier.partial_o, 0.05);
+    // Truncation takes the token that is the max a whole spacing down where another may have taken
+    // its place: T2 allows for it, and it seldom happens.
+    const double idle = contract.arithmetic.p_truncates ? 0.02 : 0.05;
+    EXPECT_GT(of_tier.o, idle);
+    EXPECT_GT(of_tier.partial_o, idle);
     // The worst case of a dot product of 576 needs all roundings of one sign; random ones come to
     // its square root.
     EXPECT_GT(of_tier.lse, 0.003);
@@ -256,58 +259,6 @@ TEST(ErrorBound, HoldsWhereErrorsOfTheLogitsAreNatsWide) {
   EXPECT_GT(ratio, 0.1);
 }
 
-double total(const std::vector<BoundTerm>& terms) {
-  return std::accumulate(terms.begin(), terms.end(), 0.0,
-                         [](double sum, const BoundTerm& t) { return sum + t.value; });
-}
-
-TEST_P(OfEachArithmetic, FastBoundIsAtLeastTheExplainedOneAndAtMostThreeTimesWhereVIsNotOneSigned) {
-  Contract contract;
-  contract.arithmetic = GetParam().arithmetic;
-  double most_o = 0, most_lse = 0;
-  for (Family family : kFamilies) {
-    Problem problem;
-    problem.h_q = 3;
-    problem.s_kv = {70, 400};
-    problem.s_q = {1, 2};
-    const int num_splits = 3;
-    // One pass has |v| + |o| for |v - o|, which costs where v is near o and no rounding of P
-    // multiplies |v| itself.
-    const bool one_signed =
-        (contract.arithmetic.p_bits == 24 || contract.arithmetic.l_from_rounded_p) &&
-        (family == Family::kPositiveV || family == Family::kCancelling ||
-         family == Family::kHugeLogits);
-    auto inputs = small_inputs(problem, family, 23);
-    ASSERT_TRUE(inputs.ok());
-    auto r = reference(problem, *inputs, contract, num_splits, {});
-    ASSERT_TRUE(r.ok());
-    for (std::int64_t row = 0; row < problem.rows(); row += 2) {
-      for (int split = -1; split < num_splits; ++split) {
-        const std::int64_t part = row * num_splits + split;
-        const double fast_lse = split < 0 ? r->tiers.t0.lse[row] : r->tiers.t0.partial_lse[part];
-        const double slow_lse =
-            total(explain_lse(problem, *inputs, contract, num_splits, row, split));
-        SCOPED_TRACE(std::string(name_of(family)) + ", row " + std::to_string(row) + ", split " +
-                     std::to_string(split));
-        ASSERT_EQ(fast_lse == 0, slow_lse == 0);  // a split that shows the row nothing
-        if (fast_lse == 0) continue;
-        ASSERT_GE(fast_lse, slow_lse * (1 - 1e-6));
-        most_lse = std::max(most_lse, fast_lse / slow_lse);
-        for (int d : {0, 100, 511}) {
-          const double fast =
-              split < 0 ? r->tiers.t0.o[row * kDV + d] : r->tiers.t0.partial_o[part * kDV + d];
-          const double slow =
-              total(explain_o(problem, *inputs, contract, num_splits, row, split, d));
-          ASSERT_GE(fast, slow * (1 - 1e-6)) << d;
-          if (!one_signed) most_o = std::max(most_o, fast / slow);
-        }
-      }
-    }
-  }
-  EXPECT_LE(most_o, 3);
-  EXPECT_LE(most_lse, 3);
-}
-
 TEST(ErrorBound, StepsAreThoseOfThePublishedModelsAtTheHeadDimension) {
   EXPECT_EQ(accumulation_steps(MatrixUnit::kSequentialFma, kDQk), 576);
   EXPECT_EQ(accumulation_steps(MatrixUnit::kCdna2Bf16, kDQk), 146);
@@ -331,7 +282,7 @@ TEST(ErrorBound, NamesRoundingOfPAsTheLargestTermOfOrdinaryData) {
   problem.s_kv = {300};
   auto inputs = small_inputs(problem, Family::kNormal, 25);
   ASSERT_TRUE(inputs.ok());
-  const auto terms = explain_o(problem, *inputs, Contract{}, 2, 1, -1, 7);
+  const auto terms = RowBounds(problem, *inputs, Contract{}, 2, 1).o(Tier::kT0, -1, 7).terms;
   ASSERT_FALSE(terms.empty());
   EXPECT_EQ(terms[0].name, "P rounded to bf16");
   for (std::size_t i = 1; i < terms.size(); ++i) EXPECT_LE(terms[i].value, terms[i - 1].value);

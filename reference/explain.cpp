@@ -1,238 +1,215 @@
-// explain_*(): the bound of one element, term by term, two passes, nothing merged: slow and in the
-// open. With |v - o| where reference() has |v| + |o|, it is at most reference()'s bound.
+// From the tokens of one row to its radii: error_bound.md, line by line.
+#include "reference/explain.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
+#include <optional>
 
-#include "reference/error_bound.hpp"
-#include "reference/row_view.hpp"
+#include "harness/core/check.hpp"
+#include "harness/core/formats.hpp"
+#include "reference/explain_view.hpp"
 
 namespace attest {
+namespace slow {
 namespace {
 
-// A token's share a_j of its split, and what may be wrong with it, relative, by cause.
-struct TokenErrors {
-  double share = 0, v = 0;
-  double dot = 0, logit = 0, argument = 0, exp2 = 0, rescale = 0;  // of the weight
-  double rounding = 0;                                             // of P
-};
-
-struct SplitView {
-  SplitErrors errors;
-  std::vector<TokenErrors> tokens;
-  int rescales = 0;
-  double max = 0, log_l = 0, lse = 0, o = 0;
-  double share = 1, phi = 0;  // in the merge
-};
-
-double p_error(const SplitErrors& e, double p) {
-  if (p >= e.p_min_normal) return e.p_relative;
-  return e.p_relative == 0 || p == 0 ? e.p_relative : std::min(e.p_absolute / p, 1.0);
-}
-
-int count_rescales(const Arithmetic& a, const SplitErrors& errors, const std::vector<double>& x,
-                   const std::vector<double>& spread) {
-  std::vector<double> tiles;
-  double off = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (i % a.tile_tokens == 0) tiles.push_back(x[i]);
-    tiles.back() = std::max(tiles.back(), x[i]);
-    off = std::max(off, logit_error(errors, x[i], spread[i]));
-  }
-  return most_rescales(tiles.data(), tiles.size(), 1, off, a.waves_per_split);
-}
-
-SplitView view_split(const Problem& problem, const RowView& row, const Contract& contract,
-                     TokenRange range, int column) {
-  const auto [begin, end] = row.seen(range);
-  SplitView s;
-  s.errors = split_errors(contract.arithmetic, range.end - range.begin);
-  s.max = -std::numeric_limits<double>::infinity();
-  std::vector<double> x, spread;
-  for (int j = begin; j < end; ++j) {
-    double dot = 0, magnitude = 0;
-    const std::uint16_t* const k = row.k_row(j);
-    for (int d = 0; d < kDQk; ++d) {
-      const double product = double{row.q(d)} * decode_bf16(k[d]);
-      dot += product;
-      magnitude += std::fabs(product);
-    }
-    x.push_back(problem.sm_scale * dot);
-    spread.push_back(std::fabs(problem.sm_scale) * magnitude);
-    s.max = std::max(s.max, x.back());
-  }
-  s.rescales = count_rescales(contract.arithmetic, s.errors, x, spread);
-  double l = 0;
-  for (double score : x) l += std::exp(score - s.max);
-  s.log_l = std::log(l);
-  s.lse = s.max + s.log_l;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    TokenErrors t;
-    const double p = std::exp(x[i] - s.max);
-    t.share = p / l;
-    t.v = row.k(begin + static_cast<int>(i), column);
-    t.dot = s.errors.dot * spread[i];
-    t.logit = s.errors.logit * std::fabs(x[i]);
-    t.argument = s.errors.exp_argument * (s.max - x[i]);
-    t.exp2 = x[i] - s.max < kFlushLogit ? 1 : s.errors.weight_exp;
-    t.rescale = s.rescales * s.errors.weight_rescale;
-    t.rounding = p_error(s.errors, p);
-    s.o += t.share * t.v;
-    s.tokens.push_back(t);
-  }
-  return s;
-}
-
-std::vector<SplitView> view_splits(const Problem& problem, const Inputs& inputs,
-                                   const Contract& contract, int num_splits, std::int64_t row,
-                                   int split, int column) {
-  const RowView view(problem, inputs, row);
-  const auto ranges = live_splits(contract.split_rule, problem.s_kv[view.sequence()], num_splits);
-  std::vector<SplitView> splits;
-  for (int s = 0; s < static_cast<int>(ranges.size()); ++s) {
-    if ((split < 0 || split == s) && ranges[s].begin < view.visible()) {
-      splits.push_back(view_split(problem, view, contract, ranges[s], column));
-    }
-  }
-  return splits;
-}
-
+// What the merge knows of its splits.
 struct Join {
-  bool happens = false;
-  double lse = 0, largest = -std::numeric_limits<double>::infinity(), o = 0;
+  double lse = 0, largest = -std::numeric_limits<double>::infinity();
+  std::vector<double> shares, phi, exponents;
+  Join(const View& view, const std::vector<Split>& splits) {
+    for (const Split& s : splits) largest = std::max(largest, view.lse(s));
+    double sum = 0;
+    for (const Split& s : splits) sum += std::exp(view.lse(s) - largest);
+    lse = largest + std::log(sum);
+    const int live = static_cast<int>(splits.size());
+    for (const Split& s : splits) {
+      const double exponent =
+          exponent_of_share(view.a, live, s.max, s.log_l, largest - view.lse(s));
+      shares.push_back(std::exp(view.lse(s) - lse));
+      exponents.push_back(exponent);
+      phi.push_back(std::expm1(std::min(exponent, 700.0)));
+    }
+  }
 };
 
-Join merge(const Contract& contract, bool happens, std::vector<SplitView>& splits) {
-  Join m;
-  m.happens = happens;
-  for (const auto& s : splits) m.largest = std::max(m.largest, s.lse);
-  double sum = 0;
-  for (const auto& s : splits) sum += std::exp(s.lse - m.largest);
-  m.lse = m.largest + std::log(sum);
-  for (auto& s : splits) {
-    s.share = std::exp(s.lse - m.lse);
-    m.o += s.share * s.o;
-    if (!happens) continue;
-    s.phi = merge_weight_error(contract.arithmetic, static_cast<int>(splits.size()), s.max, s.log_l,
-                               m.largest - s.lse);
+// The weights of a division-free merge do not sum to one: by how much, relative.
+double sum_is_not_one(const View& view, const std::vector<Split>& splits, const Join& join) {
+  if (view.a.merge != Merge::kDivisionFree) return 0;
+  const auto live = static_cast<double>(splits.size());
+  double sum = 4 * std::fabs(join.lse) + live + 2;
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    const double lse = view.lse(splits[i]);
+    sum += join.shares[i] * (std::fabs(lse) + 4 * std::fabs(lse - join.lse));
   }
-  return m;
+  return std::expm1(kHalfUlp * sum + kUlp * (view.a.log_ulp * std::log(live + 1) + view.a.exp_ulp));
 }
 
-enum Name {
-  kDot,
-  kLogit,
-  kExp,
-  kRescale,
-  kRounding,
-  kAccumulate,
-  kDenominator,
-  kMerge,
-  kStored,
-  kFloor,
-  kNames
-};
-constexpr const char* kTermNames[kNames] = {
-    "Q.K accumulation", "logit rounding", "exp2",        "running-max rescale", "P rounded",
-    "P.V accumulation", "denominator",    "split merge", "bf16 partials",       "subnormal floor"};
-
-std::vector<BoundTerm> named(const Arithmetic& arithmetic, const double (&values)[kNames],
-                             double quotient) {
-  std::vector<BoundTerm> terms;
-  for (int i = 0; i < kNames; ++i) {
-    if (values[i] == 0) continue;
-    std::string name = kTermNames[i];
-    if (i == kRounding && arithmetic.p_bits == 8) name += " to bf16";
-    terms.push_back({name, i == kFloor ? values[i] : values[i] / quotient});
+Terms of_merge(const View& view, const std::vector<Split>& splits) {
+  Terms terms;
+  const Join join(view, splits);
+  const double live = static_cast<double>(splits.size());
+  const double each = view.a.merge == Merge::kSequential ? 3 : 2;
+  const double additions = kHalfUlp * (each * live + 3 + view.a.divide_u);
+  double o = 0, cap = 0, floor = 0;
+  for (std::size_t i = 0; i < splits.size(); ++i) o += join.shares[i] * view.o(splits[i]);
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    const Split& s = splits[i];
+    const double share = join.shares[i], phi = join.phi[i], of_it = view.o(s);
+    const double size = std::fabs(of_it) + of_split(view, s).sum();
+    add_split(view, s, o, share * (1 + phi), terms);
+    terms.add_to_denominator(Name::kMerge, share * phi);
+    terms.add(Name::kMerge,
+              share * phi * std::fabs(of_it - o) + share * (1 + phi) * additions * size);
+    if (view.a.bf16_partials) terms.add(Name::kStored, share * (1 + phi) * half_ulp_bf16(size));
+    cap = std::max(cap, cap_of(view, s));
+    floor += share * floor_of(view, s);
   }
-  std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) {
-    return std::tie(b.value, a.name) < std::tie(a.value, b.name);
-  });
+  terms.take_roots(o);
+  const double sum = kHalfUlp * (2 * live + 1) * (1 + terms.denominator());
+  terms.add(Name::kMerge, sum * std::fabs(o));
+  terms.add_to_denominator(Name::kMerge, sum);
+  cap = cap * (1 + 2 * (additions + (view.a.bf16_partials ? 0x1p-8 : 0))) + std::fabs(o);
+  divide(1 - terms.denominator(), cap, floor, terms);
+  const double not_one = sum_is_not_one(view, splits, join);
+  terms.add(Name::kDivisionFree, not_one * (terms.sum() + std::fabs(o)));
   return terms;
 }
 
-// Weights' errors of one token, each times `scale`, in their named places.
-double add_weight_terms(const TokenErrors& t, double scale, double (&values)[kNames]) {
-  values[kDot] += scale * t.dot;
-  values[kLogit] += scale * t.logit;
-  values[kExp] += scale * (t.exp2 + t.argument);
-  values[kRescale] += scale * t.rescale;
-  return t.dot + t.logit + t.exp2 + t.argument + t.rescale;
+// Of log l, whatever happened: no weight is off by more than its exponent; of rounded P all but the
+// largest may be lost, and what saturation takes of that.
+double worst_logarithm(const Arithmetic& a, const Split& s) {
+  double worst = 0;
+  for (const Token& t : s.tokens) worst = std::max(worst, t.exponent());
+  return worst + 1 + (a.l_from_rounded_p ? s.log_l - std::log1p(-s.factors.saturation) : 0);
 }
 
-// What stands below the fraction: 1 - all that is wrong with the denominator.
-double quotient_of(const Arithmetic& a, const std::vector<SplitView>& splits, const Join& m) {
-  double wrong = m.happens ? merge_denominator_error(static_cast<int>(splits.size())) : 0;
-  double ignored[kNames] = {};
-  for (const auto& s : splits) {
-    wrong += s.share * (s.phi + s.errors.denominates(s.rescales));
-    for (const auto& t : s.tokens) {
-      wrong += s.share * t.share * add_weight_terms(t, 0, ignored);
-      if (a.l_from_rounded_p) wrong += s.share * t.share * t.rounding;
-    }
-  }
-  return 1 - wrong;
+Terms lse_of_split(const View& view, const Split& s) {
+  Terms terms;
+  add_split(view, s, 0, 1, terms);
+  terms = terms.of_logarithm(worst_logarithm(view.a, s));
+  terms.add(Name::kLse, lse_error(view.a, s.max, s.log_l));
+  return terms;
 }
 
-void add_split_terms(const Arithmetic& a, const SplitView& s, double o, double (&values)[kNames]) {
-  for (const auto& t : s.tokens) {
-    const double share = s.share * t.share;
-    const double theta = add_weight_terms(t, share * std::fabs(t.v - o), values);
-    values[kMerge] += share * s.phi * std::fabs(t.v - o);
-    values[kRounding] +=
-        share * (1 + theta) * t.rounding * std::fabs(t.v - (a.l_from_rounded_p ? o : 0));
-    values[kAccumulate] += share * (1 + theta) * s.errors.accumulates(s.rescales) * std::fabs(t.v);
+Terms lse_of_merge(const View& view, const std::vector<Split>& splits) {
+  Terms terms;
+  const Join join(view, splits);
+  double worst = 0;
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    add_split(view, splits[i], 0, join.shares[i] * (1 + join.phi[i]), terms);
+    terms.add_to_denominator(Name::kMerge, join.shares[i] * join.phi[i]);
+    worst = std::max(worst, worst_logarithm(view.a, splits[i]) + join.exponents[i]);
   }
-  values[kDenominator] += s.share * s.errors.denominates(s.rescales) * std::fabs(o);
-  values[kFloor] += s.share * static_cast<double>(s.tokens.size()) * 0x1p-126;
+  const double live = static_cast<double>(splits.size());
+  terms.add_to_denominator(Name::kMerge, kHalfUlp * (2 * live + 1) * (1 + terms.denominator()));
+  terms = terms.of_logarithm(worst);
+  const double above = join.lse - join.largest;
+  terms.add(Name::kLse,
+            view.a.log_ulp * kUlp * above + kHalfUlp * (2 * above + 3 * std::fabs(join.lse)));
+  return terms;
+}
+
+// What a tier is about.
+double centre_of(const View& view, const std::vector<Split>& splits) {
+  const Join join(view, splits);
+  if (view.column < 0) return join.lse;
+  double o = 0;
+  for (std::size_t i = 0; i < splits.size(); ++i) o += join.shares[i] * view.o(splits[i]);
+  return o;
+}
+
+// Rows that decide about a lazy max together must lie in one block of 16 rows of their sequence.
+bool groups_fit(const Problem& problem, const Arithmetic& a) {
+  if (a.lazy_rescale == 0) return true;
+  for (int row = 0; row < problem.max_s_q() * problem.h_q; ++row) {
+    const int head = row % problem.h_q;
+    if (row / 16 != (row - head % a.lazy_heads) / 16) return false;
+  }
+  return true;
 }
 
 }  // namespace
+}  // namespace slow
 
-std::vector<BoundTerm> explain_o(const Problem& problem, const Inputs& inputs,
-                                 const Contract& contract, int num_splits, std::int64_t row,
-                                 int split, int column) {
-  const Arithmetic& a = contract.arithmetic;
-  auto splits = view_splits(problem, inputs, contract, num_splits, row, split, column);
-  if (splits.empty()) return {};
-  const Join m = merge(contract, split < 0 && num_splits > 1, splits);
-  const auto live = static_cast<int>(splits.size());
-  double values[kNames] = {};
-  for (const auto& s : splits) {
-    add_split_terms(a, s, m.o, values);
-    if (!m.happens) continue;
-    values[kMerge] += s.share * merge_accumulate_error(a, live) * std::fabs(s.o);
-    if (a.bf16_partials) values[kStored] += s.share * half_ulp_bf16(std::fabs(s.o));
+struct RowBounds::State {
+  Arithmetic arithmetic;
+  RowView view;
+  bool declared, merges, majorised;
+  slow::Row row;                   // with the declared q
+  std::optional<slow::Row> exact;  // with q as it is stored, where that differs
+
+  static bool declares(const Problem& p, const Contract& c) {
+    return c.arithmetic.schedule_declared && slow::groups_fit(p, c.arithmetic);
   }
-  if (m.happens) values[kMerge] += merge_denominator_error(live) * std::fabs(m.o);
-  return named(a, values, quotient_of(a, splits, m));
-}
 
-std::vector<BoundTerm> explain_lse(const Problem& problem, const Inputs& inputs,
-                                   const Contract& contract, int num_splits, std::int64_t row,
-                                   int split) {
-  const Arithmetic& a = contract.arithmetic;
-  auto splits = view_splits(problem, inputs, contract, num_splits, row, split, 0);
-  if (splits.empty()) return {};
-  const Join m = merge(contract, split < 0 && num_splits > 1, splits);
-  const double quotient = quotient_of(a, splits, m);
-  double values[kNames] = {};
-  for (const auto& s : splits) {
-    for (const auto& t : s.tokens) {
-      add_weight_terms(t, s.share * t.share, values);
-      if (a.l_from_rounded_p) values[kRounding] += s.share * t.share * t.rounding;
+  State(const Problem& p, const Inputs& inputs, const Contract& c, int num_splits,
+        std::int64_t row_index, bool as_reference)
+      : arithmetic(c.arithmetic),
+        view(p, inputs, row_index),
+        declared(declares(p, c)),
+        merges(num_splits > 1),
+        majorised(as_reference),
+        row(p, inputs, c, num_splits, row_index, as_reference, declared, false) {
+    if (c.arithmetic.scaled_q)
+      exact.emplace(p, inputs, c, num_splits, row_index, as_reference, declared, true);
+  }
+
+  slow::View at(Tier tier, int column) const { return {arithmetic, tier, majorised, view, column}; }
+  // The splits that are looked at: all for the final result.
+  static std::vector<slow::Split> some(const slow::Row& of, int split) {
+    if (split < 0) return of.splits;
+    if (split >= static_cast<int>(of.splits.size())) return {};
+    return {of.splits[split]};
+  }
+
+  slow::Terms terms(Tier tier, int split, int column, const std::vector<slow::Split>& s) const {
+    const slow::View here = at(tier, column);
+    if (split < 0 && merges)
+      return column < 0 ? slow::lse_of_merge(here, s) : slow::of_merge(here, s);
+    if (column < 0) return slow::lse_of_split(here, s[0]);
+    slow::Terms terms = slow::of_split(here, s[0]);
+    if (merges && here.likely() && !arithmetic.bf16_partials)
+      terms.add(slow::Name::kAccumulate, slow::partial_accumulation(here, s[0]));
+    return terms;
+  }
+
+  // T1 is at most T0, T2p at most T2; where rounding decides about the max, T0 is all there is.
+  Explained explain(Tier tier, int split, int column) const {
+    const std::vector<slow::Split> splits = some(row, split);
+    const bool tight = tier == Tier::kT2 || tier == Tier::kT2p;
+    if (splits.empty() || (tight && !declared) || (tier == Tier::kT1 && declared)) return {};
+    const double about = slow::centre_of(at(tier, column), splits);
+    const double shift =
+        about - slow::centre_of(at(Tier::kT0, column), some(exact ? *exact : row, split));
+    const double rounding_shift = about - slow::centre_of(at(Tier::kT0, column), splits);
+    const bool unsure = tight && std::any_of(splits.begin(), splits.end(),
+                                             [](const auto& s) { return s.ambiguous; });
+    slow::Terms chosen = terms(unsure ? Tier::kT0 : tier, split, column, splits);
+    if (unsure) chosen.add(slow::Name::kAmbiguous, std::fabs(rounding_shift));
+    if (!unsure && (tier == Tier::kT1 || tier == Tier::kT2p)) {
+      const slow::Terms limit =
+          terms(tier == Tier::kT1 ? Tier::kT0 : Tier::kT2, split, column, splits);
+      if (limit.sum() < chosen.sum()) chosen = limit;
     }
-    values[kDenominator] += s.share * s.errors.denominates(s.rescales);
-    values[kMerge] += s.share * s.phi;
+    // Kept in fp32; where q is rounded too, P's part was before it was added.
+    const double kept = std::fabs(shift) + (tight && exact ? std::fabs(rounding_shift) : 0);
+    chosen.add(slow::Name::kShift, kept * slow::kHalfUlp);
+    return {chosen.sum(), shift, chosen.named(arithmetic)};
   }
-  if (m.happens) {
-    values[kMerge] += merge_denominator_error(static_cast<int>(splits.size())) +
-                      quotient * merged_lse_error(a, m.lse, m.lse - m.largest);
-  } else {
-    values[kLogit] += quotient * stored_lse_error(a, splits[0].max, splits[0].log_l);
-  }
-  return named(a, values, quotient);
+};
+
+RowBounds::RowBounds(const Problem& problem, const Inputs& inputs, const Contract& contract,
+                     int num_splits, std::int64_t row, Majorised majorised)
+    : state_(std::make_unique<State>(problem, inputs, contract, num_splits, row,
+                                     majorised == Majorised::kAsReference)) {}
+RowBounds::~RowBounds() = default;
+
+Explained RowBounds::o(Tier tier, int split, int column) const {
+  ATTEST_CHECK(column >= 0 && column < kDV);
+  return state_->explain(tier, split, column);
 }
+Explained RowBounds::lse(Tier tier, int split) const { return state_->explain(tier, split, -1); }
 
 }  // namespace attest

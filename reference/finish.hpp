@@ -26,13 +26,13 @@ struct SplitOfRow {
   int split = 0, tokens = 0;
   bool ambiguous = false;
   double max = 0, l = 0, log_l = 0, lse = 0;
-  double least_error = 0, least_linear = 0, worst_exponent = 0;
-  double cap_factor = 0;   // |o| of any kernel <= cap_factor * largest |v|
-  double accumulates = 0;  // of o, over sum a|v|, in the worst case
-  double top = 0;          // share, in the split, of the token with the largest score
-  double share = 1;        // A_s, in the merge
-  double phi = 0;          // relative error of the share
-  RowSums sums;            // only one row's entries are meant
+  double least_linear = 0;
+  double worst_exponent = 0;  // of log l, whatever else is lost
+  double cap_factor = 0;      // |o| of any kernel <= cap_factor * largest |v|
+  double accumulates = 0;     // of o, over sum a|v|, in the worst case
+  double share = 1;           // A_s, in the merge
+  double phi = 0;             // relative error of the share
+  RowSums sums;               // only one row's entries are meant
   double lse_shift = 0, tight_share = 1;
   AlignedVector<double> o, largest_v, top_v;  // [512]
   AlignedVector<double> o_tight;              // [512] with the declared rounding of P
@@ -51,8 +51,6 @@ double lse_radius(const TierSums& tier, const Arithmetic& arithmetic, const Spli
 double log_error(double relative, double worst_exponent);
 // lambda sigma of all that is wrong with l.
 double probable_denominator(const TierSums& tier);
-// At least sum a|v - o| of a split.
-double spread_of(const SplitOfRow& s, double o, int d);
 float rounded_up(double bound);
 
 // Merges splits of one row into its final result (merge.cpp).

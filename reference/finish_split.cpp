@@ -45,7 +45,8 @@ void sum_chunks(const Plan& plan, const Job& job, int split, int r, SplitOfRow& 
 void fill_t0(const SplitErrors& e, double rescales, int r, SplitOfRow& s) {
   const auto sum = [&](RowSum i) { return s.sums.sum[i][r] / s.l; };
   const double rounding = e.l_from_rounded_p ? sum(kRounding) : 0;
-  s.t0.denominator = sum(kTheta) + e.denominates(rescales) * (1 + sum(kTheta)) + rounding;
+  const double wrong = sum(kTheta) + rounding;
+  s.t0.denominator = wrong + e.denominates(rescales) * (1 + wrong);
   s.t0.top = sum(kTopTheta);
   s.t0.times_o = s.t0.denominator - s.t0.top;
   for (double& value : s.t0.weighted) value *= kInflate / s.l;
@@ -66,11 +67,12 @@ void fill_rigorous(const SplitErrors& e, double rescales, double l, int r, Split
   const auto sum = [&](RowSum i) { return s.sums.sum[i][r] / l; };
   const bool lr = e.l_from_rounded_p;
   TierSums& t = s.rigorous;
-  const double theta = sum(lr ? kThetaTight : kTheta), flips = lr ? sum(kFlip) : 0;
-  const double gamma = e.denominates(rescales) * (1 + theta);
-  t.denominator = theta * (1 + e.p_relative) + gamma + flips;
-  t.times_o = sum(kCentred) + gamma + flips;
   t.top = sum(kTopRigorous);
+  const double flips = lr ? sum(kFlip) : 0;
+  const double wrong = lr ? sum(kCentred) + t.top + flips : sum(kTheta);
+  const double gamma = e.denominates(rescales) * (1 + wrong);
+  t.denominator = wrong + gamma;
+  t.times_o = sum(kCentred) + gamma + flips;
   for (double& value : t.weighted) value *= kInflate / l;
 }
 
@@ -82,7 +84,7 @@ void fill_probable(const SplitErrors& e, double rescales, double l, int tile_tok
   const bool lr = e.l_from_rounded_p;
   TierSums& t = s.probable;
   t.times_o = t.denominator = sum(kLinear);
-  (lr ? t.denominator : t.times_o) += e.p_relative > 0 ? sum(kOfMax) : 0;
+  (lr ? t.denominator : t.times_o) += sum(kOfMax);
   t.variance_top = square(kSquareOfTop);
   t.variance_o = square(kSquareOfO) + (lr ? square(kSquareOfP) : 0);
   // The denominator: what is left to chance, at most the worst case.
@@ -154,11 +156,9 @@ SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithme
   s.log_l = std::log(s.l);
   s.lse = s.max + s.log_l;
   for (double& value : s.o) value /= s.l;
-  s.top = 1 / s.l;
   if (!plan.bounds) return s;
-  s.least_error = s.sums.least_error[r];
   s.least_linear = s.sums.least_linear[r];
-  s.worst_exponent = s.sums.worst_exponent[r];
+  s.worst_exponent = s.sums.worst_exponent[r] + 1;
   // A denominator of rounded P may lose all but the largest P, and what saturation takes of that.
   if (e.l_from_rounded_p) s.worst_exponent += s.log_l - std::log1p(-e.p_saturation);
   s.ambiguous = largest.ambiguous[r];
@@ -182,23 +182,12 @@ SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithme
 
 double log_error(double relative, double worst_exponent) {
   const double quotient = 1 - relative;
-  return quotient > kLeastQuotient ? relative / quotient : worst_exponent + 1;
+  return quotient > kLeastQuotient ? relative / quotient : worst_exponent;
 }
 
 double lse_radius(const TierSums& tier, const Arithmetic& arithmetic, const SplitOfRow& s) {
   return log_error(probable_denominator(tier), s.worst_exponent) +
          stored_lse_error(arithmetic, s.max, s.log_l);
-}
-
-// sum a|v| is not kept: `weighted` / its least error, and the largest |v|, bound it; where one
-// token holds most of the weight, what is left for the others does.
-double spread_of(const SplitOfRow& s, double o, int d) {
-  const double size = std::fabs(o);
-  double sum_v = std::min(s.t0.weighted[d] / s.least_error, s.largest_v[d]);
-  if (!s.probable.weighted.empty())
-    sum_v = std::min(sum_v, s.probable.weighted[d] / s.least_linear);
-  const double others = (1 - s.top) * (s.largest_v[d] + size);
-  return std::min(sum_v + size, others + s.top * std::fabs(s.top_v[d] - o));
 }
 
 namespace {
@@ -225,8 +214,7 @@ void store_tight(const Contract& contract, const Plan& plan, const SplitOfRow& s
     double rigorous = t0;
     if (plan.declared) {
       const double shift = s.o_tight[d] - s.o[d];
-      rigorous =
-          s.ambiguous ? t0 + std::fabs(shift) : s.rigorous.radius[d] + std::fabs(shift) * 0x1p-24;
+      rigorous = s.ambiguous ? t0 + std::fabs(shift) : s.rigorous.radius[d];
       o_of(tiers.t2)[d] = rounded_up(rigorous);
       o_of(tiers.p_shift)[d] = static_cast<float>(shift);
     }

@@ -18,8 +18,9 @@ using TierOf = TierSums SplitOfRow::*;
 struct Merged {
   bool tight = false;  // about o_tight
   double lse = -kInf, largest_lse = -kInf;
-  double denominator = 0;  // all that is wrong with the sum of the weights, relative
-  double times_o = 0;      // the part of it that multiplies |o|: the rest is centred
+  double denominator = 0;     // all that is wrong with the sum of the weights, relative
+  double times_o = 0;         // the part of it that multiplies |o|: the rest is centred
+  double sum_is_not_one = 0;  // of a division-free merge: by how much, relative
   double variance_o = 0, variance_top = 0;
   double worst_exponent = 0;
 };
@@ -41,7 +42,6 @@ Merged merge_shares(const Arithmetic& a, TierOf tier, bool tight, std::vector<Sp
   Merged m;
   m.tight = tight;
   find_lse(splits, m);
-  m.denominator = m.times_o = merge_denominator_error(live);
   double sizes = 0, spread = 0;
   for (auto& s : splits) {
     const double share = share_of(s, tight);
@@ -57,7 +57,12 @@ Merged merge_shares(const Arithmetic& a, TierOf tier, bool tight, std::vector<Sp
     sizes += share * std::fabs(lse_of(s, tight));
     spread += share * std::fabs(lse_of(s, tight) - m.lse);
   }
-  m.times_o += division_free_error(a, live, m.lse, sizes, spread);
+  m.sum_is_not_one = division_free_error(a, live, m.lse, sizes, spread);
+  const double variance = m.variance_o + m.variance_top;
+  const double sum = merge_denominator_error(live) *
+                     (1 + m.denominator + (variance > 0 ? kLambda * std::sqrt(variance) : 0));
+  m.denominator += sum;
+  m.times_o += sum;
   return m;
 }
 
@@ -89,8 +94,8 @@ double merged_radius(const Arithmetic& a, const std::vector<SplitOfRow>& splits,
     const double grown = share * (1 + s.phi), of_top = std::fabs(s.top_v[d] - o);
     // Of a kernel's partial result: at most what its own bound says, and than the largest |v|.
     const double size = std::fabs(of_split) + t.radius[d];
-    error += grown * (t.weighted[d] + t.top * of_top) +
-             share * (s.phi * (spread_of(s, of_split, d) + std::fabs(of_split - o)) + add * size);
+    error += grown * (t.weighted[d] + t.top * of_top) + share * s.phi * std::fabs(of_split - o) +
+             grown * add * size;
     if (!t.variance.empty()) {
       variance += grown * grown * (t.variance[d] + t.variance_top * of_top * of_top);
     }
@@ -102,7 +107,9 @@ double merged_radius(const Arithmetic& a, const std::vector<SplitOfRow>& splits,
   error += std::fabs(o) * m.times_o;
   error += kLambda * (std::sqrt(variance) + std::fabs(o) * std::sqrt(m.variance_o));
   cap = cap * (1 + 2 * (stored + add)) + std::fabs(o);
-  return (quotient > kLeastQuotient ? std::min(error / quotient, cap) : cap) + floor;
+  const double divided =
+      (quotient > kLeastQuotient ? std::min(error / quotient, cap) : cap) + floor;
+  return divided + m.sum_is_not_one * (divided + std::fabs(o));
 }
 
 // T1, or T2 and T2p, and the shift between what they and T0 are about.
@@ -131,10 +138,7 @@ void store_tight(const Contract& contract, const Plan& plan, std::int64_t row,
     const double o = merged_o(splits, declared, d), shift = o - result.expected.o[at];
     double limit = tiers.t0.o[at] + (declared ? std::fabs(shift) : 0);
     if (declared) {
-      if (!unsure) {
-        limit = merged_radius(a, splits, &SplitOfRow::rigorous, rigorous, o, d) +
-                std::fabs(shift) * 0x1p-24;
-      }
+      if (!unsure) limit = merged_radius(a, splits, &SplitOfRow::rigorous, rigorous, o, d);
       tiers.t2.o[at] = rounded_up(limit);
       tiers.p_shift.o[at] = static_cast<float>(shift);
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -191,6 +192,28 @@ void shift_to(const Expected& exact, Reference& result) {
   shift(exact.partial_lse, e.partial_lse, tiers.q_shift.partial_lse, tiers.p_shift.partial_lse);
 }
 
+// What a tier is about is kept as a shift in fp32: each rounding of it, half an ulp.
+void widen(const std::vector<float>& shift, const std::vector<float>& part,
+           std::vector<float>& radius) {
+  for (std::size_t i = 0; i < radius.size() && !shift.empty(); ++i) {
+    double own = std::fabs(double{shift[i]});
+    if (!part.empty()) own += std::fabs(double{shift[i]} - part[i]);
+    if (own > 0)
+      radius[i] = std::nextafter(static_cast<float>(radius[i] + own * 0x1p-24),
+                                 std::numeric_limits<float>::infinity());
+  }
+}
+void widen(const Bound& shift, const Bound& part, Bound& radius) {
+  widen(shift.o, part.o, radius.o);
+  widen(shift.lse, part.lse, radius.lse);
+  widen(shift.partial_o, part.partial_o, radius.partial_o);
+  widen(shift.partial_lse, part.partial_lse, radius.partial_lse);
+}
+void widen_by_stored_shifts(Tiers& t) {
+  for (Bound* radius : {&t.t0, &t.t1}) widen(t.q_shift, {}, *radius);
+  for (Bound* radius : {&t.t2, &t.t2p}) widen(t.p_shift, t.q_shift, *radius);
+}
+
 }  // namespace
 
 Result<Reference> reference(const Problem& problem, const Inputs& inputs, const Contract& contract,
@@ -217,6 +240,7 @@ Result<Reference> reference(const Problem& problem, const Inputs& inputs, const 
       done = run(problem, inputs, contract, num_splits, plan, options.threads, scores, result);
     }
     if (plan.blocks) result.scores = scores.largest();
+    if (done) widen_by_stored_shifts(result.tiers);
     if (done) return result;
   } catch (const std::bad_alloc&) {  // below
   }

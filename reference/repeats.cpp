@@ -1,6 +1,5 @@
 // Rounding errors of two tokens are equal, not independent, where all that is rounded is: equal
-// scores of equal products, or equal P. Counted from above: tokens that share a slot of a hash
-// table.
+// scores of equal products, or equal P.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,33 +11,67 @@ namespace attest {
 namespace {
 
 // T2p: what is left to chance is the error of the score. Tokens with one score may have one error.
-std::uint64_t score_key(double x) { return mix64(std::bit_cast<std::uint64_t>(x + 0.0)); }
+class ScoreCounts {
+ public:
+  explicit ScoreCounts(int tokens)
+      : slots_(std::bit_ceil(static_cast<std::size_t>(std::max(2 * tokens, 64)))) {}
+  void add(double x) {
+    Slot& slot = find(x);
+    slot.score = bits(x);
+    ++slot.tokens;
+  }
+  std::uint32_t count(double x) { return find(x).tokens; }
+
+ private:
+  struct Slot {
+    std::uint64_t score = 0;
+    std::uint32_t tokens = 0;
+  };
+  static std::uint64_t bits(double x) { return std::bit_cast<std::uint64_t>(x + 0.0); }
+  Slot& find(double x) {
+    std::size_t at = mix64(bits(x)) & (slots_.size() - 1);
+    while (slots_[at].tokens > 0 && slots_[at].score != bits(x))
+      at = (at + 1) & (slots_.size() - 1);
+    return slots_[at];
+  }
+  std::vector<Slot> slots_;
+};
 
 // T1: so is the rounding of P. Within a quarter of the spacing of P's significands, errors are
 // nearly one, whatever the power of two.
-std::uint64_t rounding_key(double x, double bins) {
-  const double log2 = x / kLn2;
-  return static_cast<std::uint64_t>((log2 - std::floor(log2)) * bins);
+class PlaceCounts {
+ public:
+  explicit PlaceCounts(const Arithmetic& a)
+      : bins_(std::ldexp(1.0, std::min(a.p_bits, 12) + 2)),
+        counts_(static_cast<std::size_t>(bins_)) {}
+  void add(double x) { ++counts_[bin(x)]; }
+  std::uint32_t count(double x) const { return counts_[bin(x)]; }
+
+ private:
+  std::size_t bin(double x) const {
+    const double log2 = x / kLn2;
+    return static_cast<std::uint64_t>((log2 - std::floor(log2)) * bins_) % counts_.size();
+  }
+  double bins_;
+  std::vector<std::uint32_t> counts_;
+};
+
+template <class Counts>
+void count_into(Counts counts, int visible, int r, Scores& scores) {
+  const auto at = [&](int token) { return std::size_t{1} * token * kBlockRows + r; };
+  for (int token = 0; token < visible; ++token) counts.add(scores.x[at(token)]);
+  for (int token = 0; token < visible; ++token)
+    scores.repeat[at(token)] = static_cast<float>(counts.count(scores.x[at(token)]));
 }
 
 }  // namespace
 
 void count_repeats(const Arithmetic& arithmetic, const Plan& plan, int r, Job& job) {
   const int visible = job.block.visible[r];
-  const double bins = std::ldexp(1.0, std::min(arithmetic.p_bits, 12) + 2);
-  // At most one false neighbour for two tokens, on average.
-  const std::size_t slots = plan.declared
-                                ? std::bit_ceil(static_cast<std::size_t>(std::max(2 * visible, 64)))
-                                : static_cast<std::size_t>(bins);
-  const auto slot = [&](int token) {
-    const double x = job.scores.x[std::size_t{1} * token * kBlockRows + r];
-    return plan.declared ? score_key(x) & (slots - 1) : rounding_key(x, bins) % slots;
-  };
-  std::vector<std::uint32_t> counts(slots);
-  for (int token = 0; token < visible; ++token) ++counts[slot(token)];
-  for (int token = 0; token < visible; ++token) {
-    job.scores.repeat[std::size_t{1} * token * kBlockRows + r] =
-        static_cast<float>(counts[slot(token)]);
+  if (plan.declared) {
+    count_into(ScoreCounts(visible), visible, r, job.scores);
+  } else {
+    count_into(PlaceCounts(arithmetic), visible, r, job.scores);
   }
 }
 

@@ -103,7 +103,9 @@ void schedule_split(const Problem& problem, const Arithmetic& a, const Plan& pla
   for (int r = 0; r < kBlockRows; ++r) {
     for (std::size_t t = 0; t < tiles.size(); ++t) largest[t] = tiles[t]->max[r];
     job.split_largest[split].rescales[r] =
-        most_rescales(largest.data(), largest.size(), 1, off[r], a.waves_per_split);
+        a.lazy_rescale > 0 && a.lazy_heads > 1
+            ? most_rises(largest.data(), largest.size(), off[r], a.waves_per_split)
+            : most_rescales(largest.data(), largest.size(), 1, off[r], a.waves_per_split);
   }
   if (!plan.tiers) return;
   for (int wave = 0; wave < a.waves_per_split; ++wave) {

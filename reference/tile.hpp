@@ -66,7 +66,6 @@ enum RowSum {
   kFlushed,      // sum of the w whose P is rounded to 0
   kScaled,       // sum w (x - M)
   kNorm,         // sum w |v|_1
-  kThetaTight,   // T2: sum w theta, where theta is that of the max in force if it is larger
   kOfMax,        // sum w of what the max in force may be off: a rounded P leaves it
   kRepeated,     // sum w N: N tokens may have one and the same error
   kSmall,        // kSmallSums counts of tokens: w < 2^-5, 2^-8, ...
@@ -76,8 +75,7 @@ inline constexpr int kSmallSums = kRowSums - kSmall;
 inline constexpr double kLargestSmall = 0x1p-5, kSmallStep = 0x1p-3;
 struct RowSums {
   alignas(64) double sum[kRowSums][kBlockRows];
-  alignas(64) double least_error[kBlockRows];     // least error of a token's w |v|, relative
-  alignas(64) double least_linear[kBlockRows];    // the same of the probabilistic tier
+  alignas(64) double least_linear[kBlockRows];    // least error of a token's w |v|: T1 or T2p
   alignas(64) double worst_exponent[kBlockRows];  // largest error of a token's log w
   alignas(64) double logit_min[kBlockRows];
   void clear();

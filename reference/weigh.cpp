@@ -37,7 +37,6 @@ Float8 single(const Double8& x) {
 
 void RowSums::clear() {
   std::fill_n(&sum[0][0], kRowSums * kBlockRows, 0.0);
-  std::fill_n(least_error, kBlockRows, 1e300);
   std::fill_n(least_linear, kBlockRows, 1e300);
   std::fill_n(worst_exponent, kBlockRows, 0.0);
   std::fill_n(logit_min, kBlockRows, std::numeric_limits<double>::infinity());
@@ -46,7 +45,6 @@ void RowSums::clear() {
 void RowSums::add(const RowSums& other) {
   for (int r = 0; r < kBlockRows; ++r) {
     for (int i = 0; i < kRowSums; ++i) sum[i][r] += other.sum[i][r];
-    least_error[r] = std::min(least_error[r], other.least_error[r]);
     least_linear[r] = std::min(least_linear[r], other.least_linear[r]);
     worst_exponent[r] = std::max(worst_exponent[r], other.worst_exponent[r]);
     logit_min[r] = std::min(logit_min[r], other.logit_min[r]);
@@ -59,7 +57,7 @@ namespace {
 struct TokenView {
   Double8 x, below, spread, w;  // below: M - x
   Double8 off, exponent, theta;
-  Long8 seen, top;
+  Long8 seen, top, flushed;
 };
 
 struct RowConstants {
@@ -99,7 +97,8 @@ TokenView view_token(const RowConstants& c, const SplitErrors& e, const Scores& 
   t.off = e.dot * t.spread + e.logit * magnitude(t.x);
   t.exponent = smaller(t.off + e.exp_argument * t.below + c.every_weight, splat(700.0));
   const Double8 grown = growth(t.exponent);
-  t.theta = -t.below - t.exponent < kFlushLogit ? larger(grown, splat(1.0)) : grown;
+  t.flushed = -t.below - t.exponent < kFlushLogit;
+  t.theta = t.flushed ? larger(grown, splat(1.0)) : grown;
   return t;
 }
 
@@ -120,7 +119,6 @@ class TileWorker::Weigher {
         round_(worker.arithmetic_),
         rows_(rows) {
     for (int i = 0; i < kRowSums; ++i) sum_[i] = load<Double8>(rows.sum[i] + half);
-    least_ = load<Double8>(rows.least_error + half);
     least_linear_ = load<Double8>(rows.least_linear + half);
     worst_ = load<Double8>(rows.worst_exponent + half);
     logit_min_ = load<Double8>(rows.logit_min + half);
@@ -134,7 +132,6 @@ class TileWorker::Weigher {
       if constexpr (kTiers) tiers(i, index, t, rho);
     }
     for (int i = 0; i < kRowSums; ++i) store(rows_.sum[i] + half_, sum_[i]);
-    store(rows_.least_error + half_, least_);
     store(rows_.least_linear + half_, least_linear_);
     store(rows_.worst_exponent + half_, worst_);
     store(rows_.logit_min + half_, logit_min_);
@@ -158,14 +155,13 @@ class TileWorker::Weigher {
     // What multiplies v - o, and what multiplies v alone.
     const Double8 centred = e_.l_from_rounded_p ? t.theta + rounded : t.theta;
     const Double8 alone =
-        (1 + t.theta) * c_.accumulates + (e_.l_from_rounded_p ? Double8{} : rounded);
+        (1 + t.theta) * (1 + rho) * c_.accumulates + (e_.l_from_rounded_p ? Double8{} : rounded);
     const Double8 error = t.top ? alone : centred + alone;
     store(&s_.absolute[kAbsT0][i][half_], single(t.w * error));
     sum_[kL] += t.w;
     sum_[kTheta] += t.w * t.theta;
     sum_[kRounding] += t.w * rounded;
     sum_[kTopTheta] = t.top ? centred : sum_[kTopTheta];
-    least_ = t.seen ? smaller(error, least_) : least_;
     worst_ = t.seen ? larger(t.exponent, worst_) : worst_;
     return rho;
   }
@@ -176,8 +172,9 @@ class TileWorker::Weigher {
     tile_ = tile;
     const Double8 max = load<Double8>(tile->max + half_);
     tile_max_ = max > -std::numeric_limits<double>::infinity() ? max : c_.max;
-    tile_off_ = load<Double8>(tile->high + half_);
-    tile_off_p_ = load<Double8>(tile->high_p + half_);
+    // An unrounded P goes with the max in force; it is what a rounded one leaves.
+    tile_off_ = e_.p_relative > 0 ? load<Double8>(tile->high + half_) : Double8{};
+    tile_off_p_ = e_.p_relative > 0 ? load<Double8>(tile->high_p + half_) : Double8{};
     to_tile_ = exponential(smaller(c_.max - tile_max_, splat(700.0)));
   }
 
@@ -190,7 +187,10 @@ class TileWorker::Weigher {
     // A rounded P takes the error of its own score with it, and leaves that of the max in force.
     g.variance = (declared_ ? larger(of_score, of_max * of_max) : of_score) +
                  e_.logit_variance * g.below_tile * g.below_tile + e_.exp_variance;
-    g.p = smaller(t.w * to_tile_ * a_.p_scale, splat(0x1p120));
+    // The token that is the max has P = p_scale exactly: a product of two exponentials may fall
+    // just below it, and truncation go a whole spacing down.
+    g.p =
+        t.x == tile_max_ ? splat(a_.p_scale) : smaller(t.w * to_tile_ * a_.p_scale, splat(0x1p120));
     g.inverse = g.p > 0.0 ? 1 / g.p : Double8{};
     g.r = round_(g.p);
     g.pi = (g.r - g.p) * g.inverse;
@@ -205,6 +205,7 @@ class TileWorker::Weigher {
     g.wild = g.variance > kWild;
     g.kappa += g.wild ? Double8{} : g.variance;
     g.variance = g.wild ? Double8{} : g.variance * kTail;
+    g.kappa = t.flushed ? larger(g.kappa, splat(1.0)) : g.kappa;
     const Double8 linear = declared_ ? tight_of_schedule(i, t, g) : tight_of_any(i, t, g, rho);
     store(&s_.absolute[kAbsLinear][i][half_], single(t.w * linear));
     store(&s_.with_sign[kSignedScaled][i][half_], single(-t.w * t.below));
@@ -231,7 +232,7 @@ class TileWorker::Weigher {
 
   // T2 and T2p: P is rounded as declared, but where its error may carry it over a boundary.
   Double8 tight_of_schedule(int i, const TokenView& t, const Tight& g) {
-    const Double8 common = e_.exp_argument * g.below_tile;
+    const Double8 common = e_.exp_argument * g.below_tile + e_.p_scaling;
     const Double8 flip = flips(g, t.off + tile_off_ + common + e_.weight_exp);
     const Double8 flip_p =
         g.wild ? flip : flips(g, kLambda * square_root(g.variance) + tile_off_p_ + common);
@@ -243,11 +244,10 @@ class TileWorker::Weigher {
                        splat(700.0))));
     const Double8 centred = theta * grows;
     const Double8 own = magnitude(g.pi) * kOwnShift;
-    const Double8 alone = (1 + theta) * (flip + c_.accumulates * grows) + own;
+    const Double8 alone = (1 + theta) * (flip + c_.accumulates * (grows + flip)) + own;
     store(&s_.absolute[kAbsRigorous][i][half_], single(t.w * (top ? alone : centred + alone)));
     store(&s_.with_sign[kSignedShift][i][half_], single(t.w * g.pi));
     sum_[kFlip] += t.w * (1 + theta) * flip;
-    sum_[kThetaTight] += t.w * theta;
     sum_[kOfMax] += t.w * growth(tile_off_p_);
     sum_[kTopRigorous] = top ? centred : sum_[kTopRigorous];
     sum_[kCentred] += top ? Double8{} : t.w * centred;
@@ -265,7 +265,7 @@ class TileWorker::Weigher {
     add_squares(i, t.top, g, g.variance, subnormal ? Double8{} : splat(e_.p_variance));
     const Double8 sure = g.wild ? t.theta : Double8{};
     sum_[kLinear] += t.w * (g.kappa + sure + (e_.l_from_rounded_p ? biased : Double8{}));
-    return g.kappa + g.accumulates_p + biased + sure;
+    return g.kappa + g.accumulates_p * (1 + rho) + biased + sure;
   }
 
   void add_squares(int i, const Long8& top, const Tight& g, const Double8& of_weight,
@@ -286,7 +286,7 @@ class TileWorker::Weigher {
   const RowConstants c_;
   const PRounding round_;
   RowSums& rows_;
-  Double8 sum_[kRowSums], least_, least_linear_, worst_, logit_min_;
+  Double8 sum_[kRowSums], least_linear_, worst_, logit_min_;
   const TileMax* tile_ = nullptr;
   Double8 tile_max_{}, tile_off_{}, tile_off_p_{}, to_tile_{};
 };

@@ -1,0 +1,214 @@
+#include "reference/explain_row.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <unordered_map>
+
+#include "reference/explain_schedule.hpp"
+#include "reference/row_view.hpp"
+
+namespace attest::slow {
+namespace {
+
+struct Score {
+  double x = 0, spread = 0;
+};
+
+double worst_of(const Factors& f, const Score& s) {
+  return f.dot * s.spread + kHalfUlp * std::fabs(s.x);
+}
+double likely_of(const Factors& f, const Score& s) {
+  return kSigmas *
+         std::sqrt(f.dot_variance * s.spread * s.spread + kHalfUlp * kHalfUlp / 3 * s.x * s.x);
+}
+
+// The scores of the tokens that a row sees. A kernel that scales q first has log2 scores of the
+// rounded q.
+std::vector<Score> scores_of(const Problem& problem, const Arithmetic& a, const RowView& row,
+                             bool majorised, bool exact_q) {
+  const bool scales_q = a.scaled_q && !exact_q;
+  const float q_scale = problem.sm_scale * 1.44269504f;
+  const double scale = scales_q ? kNaturalOfLog2 : double{problem.sm_scale};
+  std::vector<Score> scores(row.visible());
+  for (int j = 0; j < row.visible(); ++j) {
+    double dot = 0, magnitude = 0;
+    for (int d = 0; d < kDQk; ++d) {
+      const float q = scales_q ? decode_bf16(encode_bf16(row.q(d) * q_scale)) : row.q(d);
+      const double product = double{q} * row.k(j, d);
+      dot += product;
+      magnitude += std::fabs(product);
+    }
+    // The reference sums magnitudes in fp32, and inflates.
+    scores[j] = {scale * dot, std::fabs(scale) * magnitude * (majorised ? 1 + 0x1p-13 : 1)};
+  }
+  return scores;
+}
+
+std::vector<TileScores> tiles_of(const Arithmetic& a, const Factors& f, TokenRange range,
+                                 const std::vector<Score>& scores) {
+  std::vector<TileScores> tiles;
+  for (int begin = range.begin; begin < range.end; begin += a.tile_tokens) {
+    TileScores tile{.max = -std::numeric_limits<double>::infinity()};
+    tile.high = tile.high_likely = tile.max;
+    const int end = std::min({begin + a.tile_tokens, range.end, static_cast<int>(scores.size())});
+    for (int j = begin; j < end; ++j) {
+      const Score& s = scores[j];
+      tile.any = true;
+      tile.max = std::max(tile.max, s.x);
+      tile.high = std::max(tile.high, s.x + worst_of(f, s));
+      tile.high_likely = std::max(tile.high_likely, s.x + likely_of(f, s));
+    }
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+void fill_theta(const Factors& f, double max, double rescales, bool majorised, Token& t) {
+  const double below = max - t.x;
+  t.w = std::exp(-below);
+  t.dot = f.dot * t.spread;
+  t.logit = kHalfUlp * std::fabs(t.x);
+  t.argument = 5 * kHalfUlp * below;
+  t.exp2 = f.exp2 + f.join + f.lazy;
+  t.rescale = rescales * f.rescale;
+  // A rounded P takes the error of its own score with it, and leaves that of the max in force.
+  t.theta = growth_of(t.exponent(), majorised);
+  const double own = t.dot + t.logit;
+  t.theta_rounded = growth_of(t.exponent() - own + std::max(own, t.m.off), majorised);
+  t.flushed = -below - t.exponent() < -126 * kNaturalOfLog2;
+  if (t.flushed) t.theta = std::max(t.theta, 1.0);
+  t.theta_rounded = std::max(t.theta, t.theta_rounded);
+}
+
+void fill_rounding(const Arithmetic& a, const Factors& f, bool majorised, Token& t) {
+  const double least = a.p_scale * t.w;  // m <= M
+  t.subnormal = least < f.least_normal;
+  t.rho = t.subnormal ? std::min(f.eta / least, 1.0) : f.u_p;
+  t.rho = std::max(t.rho, f.saturation);
+  if (std::isnan(t.m.max)) t.m = {t.x, 0, 0};
+  t.p = a.p_scale * std::exp(t.x - t.m.max);
+  const double r = round_p(a, t.p);
+  t.pi = t.p > 0 ? r / t.p - 1 : 0;
+  const auto flip = [&](double window) {
+    if (a.p_bits >= 24 || t.p == 0) return 0.0;
+    const double up = round_p(a, t.p * (1 + growth_of(window, majorised))) - r;
+    const double down = r - round_p(a, t.p * std::max(1 - window, 0.0));
+    return std::max(up, down) / t.p;
+  };
+  const double common = 5 * kHalfUlp * std::fabs(t.x - t.m.max) + f.p_scaling;
+  t.flip = flip(t.dot + t.logit + t.m.off + common + t.exp2);
+  t.flip_likely = flip(kSigmas * std::sqrt(t.variance) + t.m.off_likely + common);
+}
+
+void fill_likely(const Factors& f, bool declared, double below, Token& t) {
+  const double from_max = t.x - (std::isnan(t.m.max) ? t.x : t.m.max);
+  const double of_score =
+      f.dot_variance * t.spread * t.spread + kHalfUlp * kHalfUlp / 3 * t.x * t.x;
+  const double of_max = declared ? t.m.off_likely / kSigmas : 0;
+  t.variance = std::max(of_score, of_max * of_max) + kHalfUlp * kHalfUlp / 3 * from_max * from_max +
+               f.exp2_variance;
+  t.kappa = 5 * kHalfUlp * below + t.exp2 + t.rescale;
+  if (t.flushed) t.kappa = std::max(t.kappa, 1.0);
+}
+
+Split make_split(const Arithmetic& a, TokenRange range,
+                 const std::vector<std::vector<Score>>& deciding, std::size_t of, bool majorised,
+                 bool declared) {
+  Split s(a, range);
+  const std::vector<Score>& scores = deciding[of];
+  std::vector<std::vector<TileScores>> tiles;
+  tiles.reserve(deciding.size());
+  for (const auto& row : deciding) tiles.push_back(tiles_of(a, s.factors, range, row));
+  const Replay replayed = replay(a, tiles, of);
+  s.ambiguous = replayed.ambiguous;
+  const int end = std::min(range.end, static_cast<int>(scores.size()));
+  double off = 0;
+  int top = range.begin;
+  for (int j = range.begin; j < end; ++j) {
+    off = std::max(off, worst_of(s.factors, scores[j]));
+    if (scores[j].x > scores[top].x) top = j;
+  }
+  s.max = scores[top].x;
+  s.rescales = count_rescales(a, tiles[of], off);
+  for (int j = range.begin; j < end; ++j) {
+    Token t;
+    t.index = j;
+    t.x = scores[j].x;
+    t.spread = scores[j].spread;
+    t.top = j == top;
+    t.m = replayed.tiles[(j - range.begin) / a.tile_tokens];
+    if (s.factors.u_p == 0) t.m.off = t.m.off_likely = 0;
+    fill_theta(s.factors, s.max, s.rescales, majorised, t);
+    fill_likely(s.factors, declared, s.max - t.x, t);
+    fill_rounding(a, s.factors, majorised, t);
+    s.l += t.w;
+    s.l_declared += t.w * (a.l_from_rounded_p ? 1 + t.pi : 1);
+    s.tokens.push_back(t);
+  }
+  s.log_l = std::log(s.l);
+  s.lse = s.max + s.log_l;
+  s.lse_declared = s.max + std::log(s.l_declared);
+  return s;
+}
+
+// What is equal where errors are: the score; where the schedule is not known, the place of P
+// between its significands.
+std::uint64_t place_of(const Arithmetic& a, bool declared, double x) {
+  if (declared) return std::bit_cast<std::uint64_t>(x + 0.0);
+  const double log2 = x / kNaturalOfLog2;
+  return static_cast<std::uint64_t>((log2 - std::floor(log2)) *
+                                    std::ldexp(1.0, std::min(a.p_bits, 12) + 2));
+}
+
+// N of every token, among all of its row.
+void count_repeats(const Arithmetic& a, bool declared, Row& row) {
+  std::unordered_map<std::uint64_t, double> counts;
+  for (const Split& s : row.splits) {
+    for (const Token& t : s.tokens) ++counts[place_of(a, declared, t.x)];
+  }
+  for (Split& s : row.splits) {
+    for (Token& t : s.tokens) t.repeats = counts[place_of(a, declared, t.x)];
+  }
+}
+
+// The rows whose scores decide about this one's max, itself among them.
+std::vector<std::int64_t> deciding_rows(const Problem& problem, const Arithmetic& a,
+                                        std::int64_t row) {
+  if (a.lazy_rescale == 0) return {row};
+  const std::int64_t token = row / problem.h_q, head = row % problem.h_q;
+  const std::int64_t first = head / a.lazy_heads * a.lazy_heads;
+  std::vector<std::int64_t> rows;
+  for (std::int64_t h = first; h < std::min<std::int64_t>(first + a.lazy_heads, problem.h_q); ++h)
+    rows.push_back(token * problem.h_q + h);
+  return rows;
+}
+
+}  // namespace
+
+double growth_of(double x, bool majorised) {
+  return majorised && x <= 0.5 ? 2 * x / (2 - x) : std::expm1(std::min(x, 700.0));
+}
+
+Row::Row(const Problem& problem, const Inputs& inputs, const Contract& contract, int num_splits,
+         std::int64_t row, bool majorised, bool declared, bool exact_q) {
+  const Arithmetic& a = contract.arithmetic;
+  const RowView view(problem, inputs, row);
+  const std::vector<std::int64_t> rows = deciding_rows(problem, a, row);
+  std::vector<std::vector<Score>> deciding;
+  std::size_t of = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i] == row) of = i;
+    deciding.push_back(
+        scores_of(problem, a, RowView(problem, inputs, rows[i]), majorised, exact_q));
+  }
+  for (const TokenRange& range :
+       live_splits(contract.split_rule, problem.s_kv[view.sequence()], num_splits)) {
+    if (range.begin < view.visible())
+      splits.push_back(make_split(a, range, deciding, of, majorised, declared));
+  }
+  count_repeats(a, declared, *this);
+}
+
+}  // namespace attest::slow
