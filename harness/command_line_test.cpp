@@ -122,7 +122,7 @@ TEST(Explain, RunsNoKernelAndShowsTiersRowsVisibilityAndStrawmen) {
   EXPECT_EQ(answer.code, 0) << answer.err;
   for (const char* part :
        {"matrix unit cdna3", "T0    partial_lse", "loosest rows",
-        "T0 of o there:", "P rounded to bf16", " of 64 tokens, ", "3 of 3 splits",
+        "T2p of o there:", "P rounded to bf16", " of 64 tokens, ", "3 of 3 splits",
         "another head's row   rejected", "last token dropped   rejected"}) {
     EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
   }
@@ -161,7 +161,7 @@ TEST(Repro, ShowsStagesWorstElementsAndTerms) {
   const Answer answer = attest_says({"repro", "v1:k=mla_decode:h=5:s=200:splits=2"});
   EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
   for (const char* part : {"kernel      mla_decode", "splits      2", "execute ", "reference ",
-                           "partial_lse", "T0 there:", "visible     100 % of tokens",
+                           "partial_lse", "T2p there:", "visible     100 % of tokens",
                            "strawmen    zeros, poison left", "verdict     passed"}) {
     EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
   }

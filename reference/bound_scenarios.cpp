@@ -93,7 +93,7 @@ void edit(const Scenario& s, Inputs& in) {
   }
 }
 
-std::vector<Scenario> list() {
+std::vector<Scenario> units_and_data() {
   const Arithmetic bf16 = on(Unit::kCdna3Bf16);
   return {
       {.name = "Bf16P", .arithmetic = bf16, .num_splits = 2},
@@ -117,6 +117,11 @@ std::vector<Scenario> list() {
       {.name = "NeedleFp32P", .arithmetic = fp32_p(), .family = Family::kNeedle, .num_splits = 2},
       {.name = "AllEqual", .arithmetic = bf16, .family = Family::kAllEqual, .num_splits = 3},
       {.name = "Cancelling", .arithmetic = bf16, .family = Family::kCancelling},
+  };
+}
+
+std::vector<Scenario> formats_of_p() {
+  return {
       {.name = "Fp8P", .arithmetic = fp8(), .num_splits = 2},
       {.name = "Fp8PSubnormal",
        .arithmetic = fp8(),
@@ -146,6 +151,11 @@ std::vector<Scenario> list() {
       {.name = "LrTruncates",
        .arithmetic = on(Unit::kCdna2Bf16, {.p_truncates = true, .l_from_rounded_p = true})},
       {.name = "Truncates", .arithmetic = on(Unit::kCdna3Bf16, {.p_truncates = true})},
+  };
+}
+
+std::vector<Scenario> merges() {
+  return {
       {.name = "KRelative", .arithmetic = fp32_p({.k_relative = 0x1p-8}), .sm_scale = 1.0f / 100},
       {.name = "ScaledQ", .arithmetic = on(Unit::kCdna3Bf16, {.scaled_q = true}), .num_splits = 2},
       {.name = "ScaledQLrLargeLogits",
@@ -170,6 +180,11 @@ std::vector<Scenario> list() {
        .s_kv = 1500,
        .num_splits = 20,
        .columns = {300}},
+  };
+}
+
+std::vector<Scenario> schedules() {
+  return {
       {.name = "CoarseUnits",
        .arithmetic = fp32_p({.exp_ulp = 32, .log_ulp = 64, .divide_u = 50}),
        .num_splits = 3,
@@ -212,6 +227,12 @@ std::vector<Scenario> list() {
        .family = Family::kNormal,
        .s_kv = 40,
        .sm_scale = 4096},
+  };
+}
+
+std::vector<Scenario> repeats_and_rows() {
+  const Arithmetic bf16 = on(Unit::kCdna3Bf16);
+  return {
       {.name = "RepeatedKeys", .arithmetic = bf16, .num_splits = 2, .edit = Edit::kRepeatedKeys},
       {.name = "RepeatedTokensFp8", .arithmetic = fp8(), .edit = Edit::kRepeatedTokens},
       {.name = "RepeatedKeysFp32P", .arithmetic = fp32_p(), .edit = Edit::kRepeatedKeys},
@@ -246,7 +267,10 @@ std::vector<Scenario> list() {
 void PrintTo(const Scenario& scenario, std::ostream* os) { *os << scenario.name; }
 
 std::vector<Scenario> bound_scenarios() {
-  std::vector<Scenario> all = list();
+  std::vector<Scenario> all;
+  for (const auto& some :
+       {units_and_data(), formats_of_p(), merges(), schedules(), repeats_and_rows()})
+    all.insert(all.end(), some.begin(), some.end());
   for (Scenario& s : all) {
     s.problem.h_q = s.h_q;
     s.problem.s_kv = {s.s_kv};

@@ -28,6 +28,8 @@ TEST(Factors, OfBf16POnCdna3) {
   EXPECT_EQ(e.p_scaling, 0);
   expect_same(e.accumulates(3), (125 * (1 + 1 / 64.0) + 9.1 + 2 + 3 + 3) * u);
   expect_same(e.denominates(3), (64 + 16 + 3) * u);
+  EXPECT_EQ(e.denominator_roundings, 16);
+  expect_same(e.denominator_tile, 64 * u);
   expect_same(e.dot_variance, (72 * (1 + 1 / 64.0) + 9.1) * u * u / 3);
   expect_same(e.accumulate_roundings, 125 * (1 + 1 / 64.0) + 9.1 + 2 + 3);
   expect_same(e.accumulate_bias, 9.1 * u);
