@@ -110,7 +110,18 @@ void fill_likely(const Factors& f, bool declared, double below, Token& t) {
   t.variance = std::max(of_score, of_max * of_max) + kHalfUlp * kHalfUlp / 3 * from_max * from_max +
                f.exp2_variance;
   t.kappa = 5 * kHalfUlp * below + t.exp2 + t.rescale;
+  t.wild = t.variance > 1e-4;
+  t.kappa += t.wild ? 0 : t.variance;
+  t.variance *= t.wild ? 0 : 1.1;
   if (t.flushed) t.kappa = std::max(t.kappa, 1.0);
+}
+
+// Of a token whose weight may be off by anything.
+void fill_sure(bool declared, Token& t) {
+  if (!t.wild) return;
+  t.flip_likely = 0;
+  const double theta = t.theta_rounded;
+  t.sure = declared ? theta * (1 + std::fabs(t.pi)) + (1 + theta) * t.flip : t.theta;
 }
 
 Split make_split(const Arithmetic& a, TokenRange range,
@@ -143,6 +154,7 @@ Split make_split(const Arithmetic& a, TokenRange range,
     fill_theta(s.factors, s.max, s.rescales, majorised, t);
     fill_likely(s.factors, declared, s.max - t.x, t);
     fill_rounding(a, s.factors, majorised, t);
+    fill_sure(declared, t);
     s.l += t.w;
     s.l_declared += t.w * (a.l_from_rounded_p ? 1 + t.pi : 1);
     s.tokens.push_back(t);

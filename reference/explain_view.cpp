@@ -106,7 +106,7 @@ double stagnant(const View& view, const Split& s) {
 // What multiplies |v| alone of a token, in full.
 double alone_likely(const View& view, const Split& s, const Token& t) {
   const double size = view.declared() ? 1 + std::fabs(t.pi) : 1 + t.rho;
-  return likely_accumulation(s, t) * size +
+  return likely_accumulation(s, t) * size + t.sure +
          (view.declared() ? std::fabs(t.pi) * 0x1p-14 : coherent_rounding(s.factors, t));
 }
 
@@ -181,6 +181,7 @@ void add_token_likely(const View& view, const Split& s, const Token& t, double o
   } else if (view.majorised) {
     terms.add(Name::kOwnShift, a * std::fabs(t.pi) * 0x1p-14 * std::fabs(v));
   }
+  terms.add(Name::kScoreNoise, a * t.sure * (std::fabs(v) + std::fabs(o)));
   add_token_variance(view, s, t, o, scale, terms);
 }
 
@@ -205,9 +206,11 @@ void add_denominator_likely(const View& view, const Split& s, double o, double s
     const Add square = &Terms::add_square_to_denominator;
     terms.add_to_denominator(Name::kExp, a * (t.kappa - t.rescale) * size);
     terms.add_to_denominator(Name::kRescale, a * t.rescale * size);
+    terms.add_to_denominator(Name::kScoreNoise, a * t.sure);
     add_variance(Name::kScoreNoise, a * a * t.variance * size * size, t, square, terms);
-    if (declared && lr) terms.add_to_denominator(Name::kMax, a * t.m.off_likely);
-    if (declared && !lr) terms.add(Name::kMax, a * t.m.off_likely * std::fabs(o));
+    const double of_max = a * growth_of(t.m.off_likely, view.majorised);
+    if (declared && lr) terms.add_to_denominator(Name::kMax, of_max);
+    if (declared && !lr) terms.add(Name::kMax, of_max * std::fabs(o));
     if (!lr) continue;
     if (declared) {
       add_variance(Name::kFlip, a * a * t.flip_likely * t.flip_likely / 4, t, square, terms);
