@@ -157,6 +157,13 @@ std::vector<Scenario> formats_of_p() {
 std::vector<Scenario> merges() {
   return {
       {.name = "KRelative", .arithmetic = fp32_p({.k_relative = 0x1p-8}), .sm_scale = 1.0f / 100},
+      {.name = "KRelativeWide",
+       .arithmetic = fp32_p({.k_relative = 0x1p-8}),
+       .sm_scale = 1.0f / 40},
+      {.name = "KRelativeWideLr",
+       .arithmetic = fp8({.l_from_rounded_p = true, .k_relative = 0x1p-8}),
+       .num_splits = 2,
+       .sm_scale = 1.0f / 40},
       {.name = "ScaledQ", .arithmetic = on(Unit::kCdna3Bf16, {.scaled_q = true}), .num_splits = 2},
       {.name = "ScaledQLrLargeLogits",
        .arithmetic = fp32_p({.scaled_q = true}),

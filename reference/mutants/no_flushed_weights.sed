@@ -1,0 +1,3 @@
+# file: reference/weigh.cpp
+# exp2 never flushes
+s/  t.theta = t.flushed ? larger(grown, splat(1.0)) : grown;/  t.theta = grown;/

@@ -1,0 +1,3 @@
+# file: reference/weigh.cpp
+# equal scores err independently
+s/    g.squared_w = t.w \* t.w \* g.repeats;/    g.squared_w = t.w * t.w;/

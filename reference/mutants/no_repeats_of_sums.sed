@@ -1,0 +1,3 @@
+# file: reference/weigh.cpp
+# equal summands round independently
+s/c_.accumulates_p \* square_root(g.repeats)/c_.accumulates_p/
