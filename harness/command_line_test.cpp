@@ -122,7 +122,7 @@ TEST(Explain, RunsNoKernelAndShowsTiersRowsVisibilityAndStrawmen) {
   EXPECT_EQ(answer.code, 0) << answer.err;
   for (const char* part :
        {"matrix unit cdna3", "T0    partial_lse", "loosest rows",
-        "T2p of o there:", "P rounded to bf16", " of 64 tokens, ", "3 of 3 splits",
+        "T2p of o there:", "repeated scores", " of 64 tokens, ", "3 of 3 splits",
         "another head's row   rejected", "last token dropped   rejected"}) {
     EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
   }

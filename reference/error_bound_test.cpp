@@ -259,6 +259,52 @@ TEST(ErrorBound, HoldsWhereErrorsOfTheLogitsAreNatsWide) {
   EXPECT_GT(ratio, 0.1);
 }
 
+TEST_P(OfEachArithmetic, FastBoundIsAtLeastTheExplainedOneAndAtMostThreeTimesWhereVIsNotOneSigned) {
+  Contract contract;
+  contract.arithmetic = GetParam().arithmetic;
+  double most_o = 0, most_lse = 0;
+  for (Family family : kFamilies) {
+    Problem problem;
+    problem.h_q = 3;
+    problem.s_kv = {70, 400};
+    problem.s_q = {1, 2};
+    const int num_splits = 3;
+    // One pass has |v| + |o| for |v - o|, which costs where v is near o and no rounding of P
+    // multiplies |v| itself.
+    const bool one_signed =
+        (contract.arithmetic.p_bits == 24 || contract.arithmetic.l_from_rounded_p) &&
+        (family == Family::kPositiveV || family == Family::kCancelling ||
+         family == Family::kHugeLogits);
+    auto inputs = small_inputs(problem, family, 23);
+    ASSERT_TRUE(inputs.ok());
+    auto r = reference(problem, *inputs, contract, num_splits, {});
+    ASSERT_TRUE(r.ok());
+    for (std::int64_t row = 0; row < problem.rows(); row += 2) {
+      const RowBounds bounds(problem, *inputs, contract, num_splits, row);
+      for (int split = -1; split < num_splits; ++split) {
+        const std::int64_t part = row * num_splits + split;
+        const double fast_lse = split < 0 ? r->tiers.t0.lse[row] : r->tiers.t0.partial_lse[part];
+        const double slow_lse = bounds.lse(Tier::kT0, split).radius;
+        SCOPED_TRACE(std::string(name_of(family)) + ", row " + std::to_string(row) + ", split " +
+                     std::to_string(split));
+        ASSERT_EQ(fast_lse == 0, slow_lse == 0);  // a split that shows the row nothing
+        if (fast_lse == 0) continue;
+        ASSERT_GE(fast_lse, slow_lse * (1 - 1e-6));
+        most_lse = std::max(most_lse, fast_lse / slow_lse);
+        for (int d : {0, 100, 511}) {
+          const double fast =
+              split < 0 ? r->tiers.t0.o[row * kDV + d] : r->tiers.t0.partial_o[part * kDV + d];
+          const double slow = bounds.o(Tier::kT0, split, d).radius;
+          ASSERT_GE(fast, slow * (1 - 1e-6)) << d;
+          if (!one_signed) most_o = std::max(most_o, fast / slow);
+        }
+      }
+    }
+  }
+  EXPECT_LE(most_o, 3);
+  EXPECT_LE(most_lse, 3);
+}
+
 TEST(ErrorBound, StepsAreThoseOfThePublishedModelsAtTheHeadDimension) {
   EXPECT_EQ(accumulation_steps(MatrixUnit::kSequentialFma, kDQk), 576);
   EXPECT_EQ(accumulation_steps(MatrixUnit::kCdna2Bf16, kDQk), 146);

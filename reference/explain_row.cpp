@@ -99,7 +99,7 @@ void fill_rounding(const Arithmetic& a, const Factors& f, bool majorised, Token&
   };
   const double common = 5 * kHalfUlp * std::fabs(t.x - t.m.max) + f.p_scaling;
   t.flip = flip(t.dot + t.logit + t.m.off + common + t.exp2);
-  t.flip_likely = flip(kSigmas * std::sqrt(t.variance) + t.m.off_likely + common);
+  t.flip_likely = t.wild ? 0 : flip(kSigmas * std::sqrt(t.variance) + t.m.off_likely + common);
 }
 
 void fill_likely(const Factors& f, bool declared, double below, Token& t) {
@@ -110,18 +110,12 @@ void fill_likely(const Factors& f, bool declared, double below, Token& t) {
   t.variance = std::max(of_score, of_max * of_max) + kHalfUlp * kHalfUlp / 3 * from_max * from_max +
                f.exp2_variance;
   t.kappa = 5 * kHalfUlp * below + t.exp2 + t.rescale;
+  // Where the root is over 0.01 nothing is left to chance; below it the mean of e^d - 1 is common,
+  // and its tail a tenth of the variance.
   t.wild = t.variance > 1e-4;
-  t.kappa += t.wild ? 0 : t.variance;
+  if (!t.wild) t.kappa += t.variance;
   t.variance *= t.wild ? 0 : 1.1;
   if (t.flushed) t.kappa = std::max(t.kappa, 1.0);
-}
-
-// Of a token whose weight may be off by anything.
-void fill_sure(bool declared, Token& t) {
-  if (!t.wild) return;
-  t.flip_likely = 0;
-  const double theta = t.theta_rounded;
-  t.sure = declared ? theta * (1 + std::fabs(t.pi)) + (1 + theta) * t.flip : t.theta;
 }
 
 Split make_split(const Arithmetic& a, TokenRange range,
@@ -154,7 +148,6 @@ Split make_split(const Arithmetic& a, TokenRange range,
     fill_theta(s.factors, s.max, s.rescales, majorised, t);
     fill_likely(s.factors, declared, s.max - t.x, t);
     fill_rounding(a, s.factors, majorised, t);
-    fill_sure(declared, t);
     s.l += t.w;
     s.l_declared += t.w * (a.l_from_rounded_p ? 1 + t.pi : 1);
     s.tokens.push_back(t);

@@ -28,8 +28,7 @@ struct Token {
   bool subnormal = false;
   double p = 0, pi = 0, flip = 0, flip_likely = 0;
   double variance = 0, kappa = 0;  // of the weight: independent, and common
-  double sure = 0;                 // of a wild token: what is left to chance elsewhere, in full
-  bool wild = false;               // the error of its log is no small number
+  bool wild = false;               // its independent errors are too large for first order
   double repeats = 1;              // N
   double exponent() const { return dot + logit + argument + exp2 + rescale; }
 };

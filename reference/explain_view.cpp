@@ -103,11 +103,21 @@ double stagnant(const View& view, const Split& s) {
       std::count_if(s.tokens.begin(), s.tokens.end(), [&](const Token& t) { return t.w < limit; }));
 }
 
-// What multiplies |v| alone of a token, in full.
-double alone_likely(const View& view, const Split& s, const Token& t) {
+// What T1 and T2p add in full of a token whose errors are too large to leave to chance.
+double sure_theta(const View& view, const Token& t) {
+  if (!t.wild) return 0;
+  return view.declared() ? t.theta_rounded * (1 + std::fabs(t.pi)) : t.theta;
+}
+double sure_flip(const View& view, const Token& t) {
+  return t.wild && view.declared() ? (1 + t.theta_rounded) * t.flip : 0;
+}
+
+// All that multiplies |v| of a token, in full.
+double full_likely(const View& view, const Split& s, const Token& t) {
   const double size = view.declared() ? 1 + std::fabs(t.pi) : 1 + t.rho;
-  return likely_accumulation(s, t) * size + t.sure +
-         (view.declared() ? std::fabs(t.pi) * 0x1p-14 : coherent_rounding(s.factors, t));
+  return likely_accumulation(s, t) * size + t.kappa * (view.declared() ? size : 1) +
+         (view.declared() ? std::fabs(t.pi) * 0x1p-14 : coherent_rounding(s.factors, t)) +
+         sure_theta(view, t) + sure_flip(view, t);
 }
 
 // At least sum a|v|: the reference has only the sum of a|v| times an error, and the least error.
@@ -115,8 +125,7 @@ double sum_of_values(const View& view, const Split& s) {
   double sum = 0, weighted = 0, least = std::numeric_limits<double>::infinity();
   for (const Token& t : s.tokens) {
     const double a = t.w / view.l(s) * std::fabs(view.v(t));
-    const double error =
-        alone_likely(view, s, t) + t.kappa * (view.declared() ? 1 + std::fabs(t.pi) : 1);
+    const double error = full_likely(view, s, t);
     sum += a;
     weighted += a * error;
     least = std::min(least, error);
@@ -173,6 +182,12 @@ void add_token_likely(const View& view, const Split& s, const Token& t, double o
   const double moved = a * moved_by_weight(view, t, v, o, false);
   terms.add(Name::kExp, (t.kappa - t.rescale) * moved);
   terms.add(Name::kRescale, t.rescale * moved);
+  if (t.wild) {
+    terms.add(Name::kScoreNoise, (view.declared() ? t.theta_rounded : t.theta) * moved);
+    const bool centred = view.majorised || view.a.l_from_rounded_p;
+    terms.add(Name::kFlip,
+              a * sure_flip(view, t) * (centred ? apart(view, v, o, false) : std::fabs(v)));
+  }
   terms.add(Name::kAccumulate, a * likely_accumulation(s, t) * size * std::fabs(v));
   if (!view.declared()) {
     terms.add(Name::kRounding,
@@ -181,7 +196,6 @@ void add_token_likely(const View& view, const Split& s, const Token& t, double o
   } else if (view.majorised) {
     terms.add(Name::kOwnShift, a * std::fabs(t.pi) * 0x1p-14 * std::fabs(v));
   }
-  terms.add(Name::kScoreNoise, a * t.sure * (std::fabs(v) + std::fabs(o)));
   add_token_variance(view, s, t, o, scale, terms);
 }
 
@@ -206,11 +220,12 @@ void add_denominator_likely(const View& view, const Split& s, double o, double s
     const Add square = &Terms::add_square_to_denominator;
     terms.add_to_denominator(Name::kExp, a * (t.kappa - t.rescale) * size);
     terms.add_to_denominator(Name::kRescale, a * t.rescale * size);
-    terms.add_to_denominator(Name::kScoreNoise, a * t.sure);
     add_variance(Name::kScoreNoise, a * a * t.variance * size * size, t, square, terms);
-    const double of_max = a * growth_of(t.m.off_likely, view.majorised);
-    if (declared && lr) terms.add_to_denominator(Name::kMax, of_max);
-    if (declared && !lr) terms.add(Name::kMax, of_max * std::fabs(o));
+    terms.add_to_denominator(Name::kScoreNoise, a * sure_theta(view, t));
+    if (moves) terms.add_to_denominator(Name::kFlip, a * sure_flip(view, t));
+    const double of_max = growth_of(t.m.off_likely, view.majorised);
+    if (declared && lr) terms.add_to_denominator(Name::kMax, a * of_max);
+    if (declared && !lr) terms.add(Name::kMax, a * of_max * std::fabs(o));
     if (!lr) continue;
     if (declared) {
       add_variance(Name::kFlip, a * a * t.flip_likely * t.flip_likely / 4, t, square, terms);
@@ -277,9 +292,7 @@ double partial_accumulation(const View& view, const Split& s) {
   // The reference multiplies a sum that holds what stagnates already.
   if (view.majorised) {
     double least = std::numeric_limits<double>::infinity();
-    for (const Token& t : s.tokens)
-      least = std::min(
-          least, alone_likely(view, s, t) + t.kappa * (view.declared() ? 1 + std::fabs(t.pi) : 1));
+    for (const Token& t : s.tokens) least = std::min(least, full_likely(view, s, t));
     sum *= 1 + stagnant_accumulation(view, s) / least;
   }
   return sum * kHalfUlp * (s.factors.accumulations + s.rescales);
