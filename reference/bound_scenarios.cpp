@@ -51,6 +51,22 @@ void query_last(const Scenario& s, Inputs& in) {
   }
 }
 
+// Scores good to 2^-24 of themselves: in three columns.
+void near_boundary(const Scenario& s, Inputs& in) {
+  const double scale = s.arithmetic.p_scale, spacing = scale < 2 ? 0x1p-8 : 0x1p-6;
+  const double boundary = std::log1p(-spacing / 2 / scale);
+  query_last(s, in);
+  auto* q = in.q.data<std::uint16_t>();
+  q[kDQk - 3] = q[kDQk - 2] = q[kDQk - 1];
+  for (int j = 0; j < s.s_kv; ++j) {
+    double rest = j == 0 ? 0 : (boundary + (j - s.s_kv / 2) * 0x1p-26) / s.sm_scale;
+    for (int d = kDQk - 3; d < kDQk; ++d) {
+      key(s, in, j)[d] = encode_bf16(rest);
+      rest -= decode_bf16(key(s, in, j)[d]);
+    }
+  }
+}
+
 void edit(const Scenario& s, Inputs& in) {
   const int tile = s.arithmetic.tile_tokens;
   switch (s.edit) {
@@ -90,6 +106,15 @@ void edit(const Scenario& s, Inputs& in) {
         score_by_last(s, in, j, (t == 0 ? 0 : t == 1 ? 5 : 0.5 * t) - 0.01 * (j % tile));
       }
       return;
+    case Edit::kAtThreshold:
+      query_last(s, in);
+      for (int j = 0; j < s.s_kv; ++j)
+        key(s, in, j)[kDQk - 1] =
+            encode_bf16(j == tile ? s.arithmetic.lazy_rescale : -0.125 * (j % tile));
+      return;
+    case Edit::kNearBoundary:
+      near_boundary(s, in);
+      return;
   }
 }
 
@@ -121,6 +146,7 @@ std::vector<Scenario> units_and_data() {
 }
 
 std::vector<Scenario> formats_of_p() {
+  const Arithmetic bf16 = on(Unit::kCdna3Bf16);
   return {
       {.name = "Fp8P", .arithmetic = fp8(), .num_splits = 2},
       {.name = "Fp8PSubnormal",
@@ -135,6 +161,15 @@ std::vector<Scenario> formats_of_p() {
       {.name = "ScaleNoPowerOfTwo", .arithmetic = fp8({.p_scale = 448}), .s_kv = 20},
       {.name = "ScaleNoPowerOfTwoOfManyTokens", .arithmetic = fp8({.p_scale = 448}), .s_kv = 400},
       {.name = "Scale448Fp32P", .arithmetic = fp32_p({.p_scale = 448}), .s_kv = 40},
+      {.name = "NearBoundary", .arithmetic = bf16, .s_kv = 60, .edit = Edit::kNearBoundary},
+      {.name = "NearBoundaryScaled",
+       .arithmetic = on(Unit::kCdna3Bf16, {.p_scale = 3}),
+       .s_kv = 60,
+       .edit = Edit::kNearBoundary},
+      {.name = "Fp8POfALongSum",
+       .arithmetic = {.p_bits = 4, .p_min_exponent = -6, .p_largest = 448, .tile_tokens = 1024},
+       .s_kv = 20000,
+       .columns = {300}},
       {.name = "Lr",
        .arithmetic = on(Unit::kCdna3Bf16, {.l_from_rounded_p = true}),
        .num_splits = 3},
@@ -230,10 +265,15 @@ std::vector<Scenario> schedules() {
        .row_step = 7,
        .columns = {300}},
       {.name = "LazyAmbiguous",
-       .arithmetic = on(Unit::kCdna3Bf16, {.tile_tokens = 4, .lazy_rescale = 4}),
-       .family = Family::kNormal,
-       .s_kv = 40,
-       .sm_scale = 4096},
+       .arithmetic = on(Unit::kCdna3Bf16, {.tile_tokens = 8, .lazy_rescale = 4}),
+       .num_splits = 2,
+       .sm_scale = 0.69314718f,
+       .edit = Edit::kAtThreshold},
+      // Above by 90 u of 4 ln 2: within 83 u, the score's error, and 16 u for the difference.
+      {.name = "LazyAmbiguousForTheDifference",
+       .arithmetic = on(Unit::kCdna3Bf16, {.tile_tokens = 8, .lazy_rescale = 4}),
+       .sm_scale = 0.69314718f * (1 + 90 * 0x1p-24f),
+       .edit = Edit::kAtThreshold},
   };
 }
 
@@ -244,6 +284,11 @@ std::vector<Scenario> repeats_and_rows() {
       {.name = "RepeatedTokensFp8", .arithmetic = fp8(), .edit = Edit::kRepeatedTokens},
       {.name = "RepeatedKeysFp32P", .arithmetic = fp32_p(), .edit = Edit::kRepeatedKeys},
       {.name = "Drift", .arithmetic = fp8({.tile_tokens = 16}), .edit = Edit::kDrift},
+      {.name = "DriftBf16P",
+       .arithmetic = on(Unit::kCdna3Bf16, {.tile_tokens = 16}),
+       .family = Family::kPositiveV,
+       .s_kv = 800,
+       .edit = Edit::kDrift},
       {.name = "HugeFlushed", .arithmetic = bf16, .s_kv = 40, .edit = Edit::kHugeFlushed},
       {.name = "TinyValues", .arithmetic = fp32_p(), .num_splits = 2, .edit = Edit::kTinyValues},
       {.name = "Mtp",

@@ -18,6 +18,8 @@ enum class Edit {
   kHugeFlushed,     // one key far below the rest, its value enormous
   kTinyValues,      // V near fp32's least normal
   kJumps,           // scores rise by just less than a lazy threshold, then fall
+  kAtThreshold,     // one score is a lazy threshold above the max, to within its error
+  kNearBoundary,    // P of each token a quarter of u further from one boundary between two bf16
 };
 
 struct Scenario {

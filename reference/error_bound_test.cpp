@@ -250,6 +250,32 @@ TEST(ErrorBound, HoldsWhereEqualSummandsOfTheDenominatorAreRoundedOneWay) {
   EXPECT_GT(ratio, 0.5);
 }
 
+// Tile after tile has one max, a little above the last one's, and 63 scores at which P lies almost
+// half a spacing above 1/2: no two tiles have a score in common, but all P are rounded alike. With
+// V > 0 their errors add up.
+TEST(ErrorBound, HoldsWhereTilesRoundPAlikeAboutMaximaThatDrift) {
+  Problem problem;
+  problem.h_q = 1;
+  problem.s_kv = {64 * 64};
+  const double low = std::log(0.5 * (1 + 0.97 * 0x1p-8));
+  Inputs inputs = with_logits(
+      problem, [&](int j) { return (j % 64 == 0 ? 0 : low) + 0.011 * (j / 64); },
+      [](int) { return 0; });
+  for (std::int64_t at = 0; at < inputs.num_pages * problem.page_size; ++at) {
+    auto* v = inputs.kv.data<std::uint16_t>() + at * kDQk;
+    for (int d = 0; d < kDV; ++d) v[d] &= 0x7FFF;  // V = |V|
+  }
+  Contract contract;
+  contract.arithmetic = on(kGroups, {});
+  auto kernel = model::run_model(problem, inputs, contract, {});
+  auto r = reference(problem, inputs, contract, 1, {});
+  ASSERT_TRUE(kernel.ok() && r.ok());
+  const Gate t1{Tier::kT1, &r->tiers.t1};
+  const double ratio = ratios_of(t1, problem, r->expected, *kernel, false).o;
+  EXPECT_LE(ratio, 1);
+  EXPECT_GT(ratio, 0.3);  // half a spacing of every P
+}
+
 // e^d of an error d of two nats is not off by d, and its mean is far from 1.
 TEST(ErrorBound, HoldsWhereErrorsOfTheLogitsAreNatsWide) {
   const double ratio = largest_lse_ratio(

@@ -158,23 +158,31 @@ Split make_split(const Arithmetic& a, TokenRange range,
   return s;
 }
 
-// What is equal where errors are: the score; where the schedule is not known, the place of P
-// between its significands.
-std::uint64_t place_of(const Arithmetic& a, bool declared, double x) {
-  if (declared) return std::bit_cast<std::uint64_t>(x + 0.0);
-  const double log2 = x / kNaturalOfLog2;
+// Where P lies between its significands, whatever the power of two, to a quarter of their spacing.
+std::uint64_t place_of(const Arithmetic& a, double log) {
+  const double log2 = log / kNaturalOfLog2;
   return static_cast<std::uint64_t>((log2 - std::floor(log2)) *
                                     std::ldexp(1.0, std::min(a.p_bits, 12) + 2));
 }
 
-// N of every token, among all of its row.
+// N of every token, among all of its row: equal scores; where the schedule is not known, equal
+// places of P, under one max or under those of the schedule, whichever are more.
 void count_repeats(const Arithmetic& a, bool declared, Row& row) {
-  std::unordered_map<std::uint64_t, double> counts;
+  std::unordered_map<std::uint64_t, double> of_score, of_difference;
+  const auto score = [&](const Token& t) {
+    return declared ? std::bit_cast<std::uint64_t>(t.x + 0.0) : place_of(a, t.x);
+  };
   for (const Split& s : row.splits) {
-    for (const Token& t : s.tokens) ++counts[place_of(a, declared, t.x)];
+    for (const Token& t : s.tokens) {
+      ++of_score[score(t)];
+      ++of_difference[place_of(a, t.x - t.m.max)];
+    }
   }
   for (Split& s : row.splits) {
-    for (Token& t : s.tokens) t.repeats = counts[place_of(a, declared, t.x)];
+    for (Token& t : s.tokens) {
+      t.repeats = of_score[score(t)];
+      if (!declared) t.repeats = std::max(t.repeats, of_difference[place_of(a, t.x - t.m.max)]);
+    }
   }
 }
 

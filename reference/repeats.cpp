@@ -56,23 +56,40 @@ class PlaceCounts {
   std::vector<std::uint32_t> counts_;
 };
 
-template <class Counts>
-void count_into(Counts counts, int visible, int r, Scores& scores) {
-  const auto at = [&](int token) { return std::size_t{1} * token * kBlockRows + r; };
-  for (int token = 0; token < visible; ++token) counts.add(scores.x[at(token)]);
-  for (int token = 0; token < visible; ++token)
-    scores.repeat[at(token)] = static_cast<float>(counts.count(scores.x[at(token)]));
+// Calls visit(x, the max in force there, N) for each token that row r sees.
+template <class Visit>
+void each_token(const Arithmetic& a, int r, Job& job, const Visit& visit) {
+  for (std::size_t c = 0; c < job.chunks.size(); ++c) {
+    const int begin = job.chunks[c].begin;
+    const int end = std::min(job.chunks[c].end, job.block.visible[r]);
+    for (int token = begin; token < end; ++token) {
+      const std::size_t at = std::size_t{1} * token * kBlockRows + r;
+      visit(job.scores.x[at], job.chunk_largest[c].tiles[(token - begin) / a.tile_tokens].max[r],
+            job.scores.repeat[at]);
+    }
+  }
 }
 
 }  // namespace
 
-void count_repeats(const Arithmetic& arithmetic, const Plan& plan, int r, Job& job) {
-  const int visible = job.block.visible[r];
+void count_repeats(const Arithmetic& a, const Plan& plan, int r, Job& job) {
   if (plan.declared) {
-    count_into(ScoreCounts(visible), visible, r, job.scores);
-  } else {
-    count_into(PlaceCounts(arithmetic), visible, r, job.scores);
+    ScoreCounts scores(job.block.visible[r]);
+    each_token(a, r, job, [&](double x, double, float&) { scores.add(x); });
+    each_token(a, r, job,
+               [&](double x, double, float& n) { n = static_cast<float>(scores.count(x)); });
+    return;
   }
+  // Where all tiles round alike about maxima that drift, only x - max repeats; the schedule being
+  // unknown, one max may also serve them all.
+  PlaceCounts scores(a), differences(a);
+  each_token(a, r, job, [&](double x, double max, float&) {
+    scores.add(x);
+    differences.add(x - max);
+  });
+  each_token(a, r, job, [&](double x, double max, float& n) {
+    n = static_cast<float>(std::max(scores.count(x), differences.count(x - max)));
+  });
 }
 
 }  // namespace attest

@@ -1,0 +1,3 @@
+# file: reference/weigh.cpp
+# T2: so may exp2
+s/tile_off_ + common + e_.weight_exp);/tile_off_ + common);/

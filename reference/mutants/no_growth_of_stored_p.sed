@@ -1,0 +1,3 @@
+# file: reference/weigh.cpp
+# T0: P.V sums P as it is rounded
+s/ \* (1 + rho) \* c_.accumulates + / * c_.accumulates + /

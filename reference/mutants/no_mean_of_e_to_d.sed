@@ -1,0 +1,3 @@
+# file: reference/weigh.cpp
+# T1, T2p: the mean of e^d - 1 is common to all tokens
+s/    g.kappa += g.wild ? Double8{} : g.variance;/    ;/
