@@ -70,7 +70,7 @@ double steps_of(MatrixUnit unit, double k) {
 }
 
 Factors::Factors(const Arithmetic& a, int split_tokens) {
-  constexpr double u = kHalfUlp;
+  const double u = kHalfUlp;
   const double of_dot = steps_of(a.matrix_unit, 576),
                of_sum = steps_of(a.matrix_unit, split_tokens);
   const double waves = a.waves_per_split > 1 ? a.waves_per_split + 1 : 0;

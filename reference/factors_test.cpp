@@ -9,7 +9,6 @@
 namespace attest {
 namespace {
 
-constexpr double u = kU;
 // Source: both sides are fp64 expressions of a few operations.
 constexpr double kSame = 1e-12;
 void expect_same(double actual, double expected) {
@@ -18,21 +17,21 @@ void expect_same(double actual, double expected) {
 
 TEST(Factors, OfBf16POnCdna3) {
   const SplitErrors e = split_errors({.matrix_unit = MatrixUnit::kCdna3Bf16}, 1000);
-  expect_same(e.dot, (72 * (1 + 1 / 64.0) + 9.1) * u);
-  EXPECT_EQ(e.logit, u);
-  EXPECT_EQ(e.exp_argument, 5 * u);
-  EXPECT_EQ(e.weight_exp, 2 * u);
-  EXPECT_EQ(e.weight_rescale, 2 * u);
+  expect_same(e.dot, (72 * (1 + 1 / 64.0) + 9.1) * kU);
+  EXPECT_EQ(e.logit, kU);
+  EXPECT_EQ(e.exp_argument, 5 * kU);
+  EXPECT_EQ(e.weight_exp, 2 * kU);
+  EXPECT_EQ(e.weight_rescale, 2 * kU);
   EXPECT_EQ(e.p_relative, 1 / 256.0);
   EXPECT_EQ(e.p_saturation, 0);
   EXPECT_EQ(e.p_scaling, 0);
-  expect_same(e.accumulates(3), (125 * (1 + 1 / 64.0) + 9.1 + 2 + 3 + 3) * u);
-  expect_same(e.denominates(3), (64 + 16 + 3) * u);
+  expect_same(e.accumulates(3), (125 * (1 + 1 / 64.0) + 9.1 + 2 + 3 + 3) * kU);
+  expect_same(e.denominates(3), (64 + 16 + 3) * kU);
   EXPECT_EQ(e.denominator_roundings, 16);
-  expect_same(e.denominator_tile, 64 * u);
-  expect_same(e.dot_variance, (72 * (1 + 1 / 64.0) + 9.1) * u * u / 3);
+  expect_same(e.denominator_tile, 64 * kU);
+  expect_same(e.dot_variance, (72 * (1 + 1 / 64.0) + 9.1) * kU * kU / 3);
   expect_same(e.accumulate_roundings, 125 * (1 + 1 / 64.0) + 9.1 + 2 + 3);
-  expect_same(e.accumulate_bias, 9.1 * u);
+  expect_same(e.accumulate_bias, 9.1 * kU);
   expect_same(e.p_variance, std::pow(2.0, -14) / 12);
   expect_same(e.p_bias, std::pow(2.0, -16) / 3);
 }
@@ -48,18 +47,18 @@ TEST(Factors, OfTruncatedFp8PWithAScaleThatIsNoPowerOfTwo) {
                                       .p_truncates = true,
                                       .k_relative = 1 / 256.0},
                                      100);
-  expect_same(e.dot, (2 * 36 + 18) * u + 1 / 256.0);
-  EXPECT_EQ(e.weight_exp, 4 * u);
+  expect_same(e.dot, (2 * 36 + 18) * kU + 1 / 256.0);
+  EXPECT_EQ(e.weight_exp, 4 * kU);
   EXPECT_EQ(e.p_relative, 1 / 8.0);
   EXPECT_EQ(e.p_absolute, 1 / 512.0);
   EXPECT_EQ(e.p_saturation, 0);
-  EXPECT_EQ(e.p_scaling, u);
-  expect_same(e.accumulates(0), (2 * 7 + 18 + 2 + 1 + 2) * u);
+  EXPECT_EQ(e.p_scaling, kU);
+  expect_same(e.accumulates(0), (2 * 7 + 18 + 2 + 1 + 2) * kU);
   EXPECT_EQ(e.p_bias, 1 / 16.0);
   // All of a truncating unit's roundings are of one sign.
-  expect_same(e.dot_variance, std::pow(90 * u / 8, 2) + std::pow(2.0, -16) / 3);
+  expect_same(e.dot_variance, std::pow(90 * kU / 8, 2) + std::pow(2.0, -16) / 3);
   expect_same(e.accumulate_roundings, 2 + 1 + 2);
-  expect_same(e.accumulate_bias, (2 * 7 + 18) * u);
+  expect_same(e.accumulate_bias, (2 * 7 + 18) * kU);
 }
 
 TEST(Factors, OfLazyWavesThatSaturate) {
@@ -72,31 +71,31 @@ TEST(Factors, OfLazyWavesThatSaturate) {
                                       .waves_per_split = 4,
                                       .lazy_rescale = 8},
                                      64);
-  const double lazy = 10 * u * std::log(2.0) * 8;
-  expect_same(e.dot, kDQk * u);
-  expect_same(e.weight_exp, 4 * u + lazy);
+  const double lazy = 10 * kU * std::log(2.0) * 8;
+  expect_same(e.dot, kDQk * kU);
+  expect_same(e.weight_exp, 4 * kU + lazy);
   EXPECT_GE(e.p_saturation, 1 - 240 / 65536.0);
-  expect_same(e.p_saturation, 1 - 240 / (65536 * (1 + 2 * u + lazy)));
-  expect_same(e.accumulates(2), (64 + 2 + 5 + 3 + 2) * u);
-  expect_same(e.denominates(2), (16 + 4 + 5 + 2) * u);
+  expect_same(e.p_saturation, 1 - 240 / (65536 * (1 + 2 * kU + lazy)));
+  expect_same(e.accumulates(2), (64 + 2 + 5 + 3 + 2) * kU);
+  expect_same(e.denominates(2), (16 + 4 + 5 + 2) * kU);
   EXPECT_EQ(e.p_bias, 0);
 }
 
 TEST(Factors, OfStoredAndMergedLse) {
   Arithmetic a{.exp_ulp = 2, .log_ulp = 3, .divide_u = 1};
-  expect_same(stored_lse_error(a, -100, 4), (6 * 4 + 4 * 100 + 2 * 4 + 96) * u);
+  expect_same(stored_lse_error(a, -100, 4), (6 * 4 + 4 * 100 + 2 * 4 + 96) * kU);
   a.lse_in_log2 = false;
-  expect_same(stored_lse_error(a, -100, 4), (6 * 4 + 2 * 4 + 96) * u);
-  expect_same(merge_weight_error(a, 5, -100, 4, 7), (6 * 4 + 2 * 4 + 96 + 4 * 7 + 4 * 6) * u);
-  expect_same(merge_denominator_error(5), 11 * u);
-  expect_same(merge_accumulate_error(a, 5), (10 + 3 + 1) * u);
-  expect_same(merged_lse_error(a, -50, 2), (6 * 2 + 2 * 2 + 3 * 50) * u);
+  expect_same(stored_lse_error(a, -100, 4), (6 * 4 + 2 * 4 + 96) * kU);
+  expect_same(merge_weight_error(a, 5, -100, 4, 7), (6 * 4 + 2 * 4 + 96 + 4 * 7 + 4 * 6) * kU);
+  expect_same(merge_denominator_error(5), 11 * kU);
+  expect_same(merge_accumulate_error(a, 5), (10 + 3 + 1) * kU);
+  expect_same(merged_lse_error(a, -50, 2), (6 * 2 + 2 * 2 + 3 * 50) * kU);
   EXPECT_EQ(division_free_error(a, 5, -50, 60, 3), 0);
   a.merge = Merge::kSequential;
-  expect_same(merge_accumulate_error(a, 5), (15 + 3 + 1) * u);
+  expect_same(merge_accumulate_error(a, 5), (15 + 3 + 1) * kU);
   a.merge = Merge::kDivisionFree;
   expect_same(division_free_error(a, 5, -50, 60, 3),
-              std::expm1((4 * 50 + 60 + 4 * 3 + 5 + 2 + 6 * std::log(6.0) + 4) * u));
+              std::expm1((4 * 50 + 60 + 4 * 3 + 5 + 2 + 6 * std::log(6.0) + 4) * kU));
 }
 
 }  // namespace

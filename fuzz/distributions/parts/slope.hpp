@@ -9,7 +9,7 @@ namespace attest {
 
 enum class Slope { kUp, kDown };
 
-template <Slope slope>
+template <Slope kSlope>
 class SlopeSampler : public Sampler {
  public:
   SlopeSampler(const Problem& problem, const Walk&, Seed seed)
@@ -26,7 +26,7 @@ class SlopeSampler : public Sampler {
     // Sequences with a common prefix take steps of one height, or the prefix would have two
     // contents.
     const int last = std::max(1, lengths_.of(owner) - 1);
-    const int steps = slope == Slope::kUp ? token : last - token;
+    const int steps = kSlope == Slope::kUp ? token : last - token;
     put_sum(row.subspan(kDV, 2), top_k_ * steps / last);
   }
 
