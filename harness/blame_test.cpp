@@ -9,7 +9,7 @@
 #include "harness/blame_trial.hpp"
 #include "harness/blame_where.hpp"
 #include "harness/core/formats.hpp"
-#include "harness/poison.hpp"
+#include "harness/core/poison.hpp"
 
 namespace attest {
 namespace {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <functional>
 
-#include "harness/poison.hpp"
+#include "harness/core/poison.hpp"
 
 namespace attest {
 namespace {

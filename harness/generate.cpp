@@ -7,8 +7,8 @@
 
 #include "harness/core/check.hpp"
 #include "harness/core/parallel.hpp"
+#include "harness/core/poison.hpp"
 #include "harness/core/random.hpp"
-#include "harness/poison.hpp"
 
 namespace attest {
 namespace {

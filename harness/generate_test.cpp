@@ -7,8 +7,8 @@
 
 #include "fuzz/distributions/parts/building_blocks.hpp"
 #include "harness/core/formats.hpp"
+#include "harness/core/poison.hpp"
 #include "harness/core/random.hpp"
-#include "harness/poison.hpp"
 #include "harness/strawmen.hpp"
 
 namespace attest {

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "harness/core/formats.hpp"
-#include "harness/poison.hpp"
+#include "harness/core/poison.hpp"
 
 namespace attest {
 
