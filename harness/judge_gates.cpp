@@ -26,12 +26,15 @@ Judged judge_fixed(Stored stored, Owed owed, double exactly, std::uint32_t bits)
 }
 
 CaseGates::CaseGates(const Subject& s, const Reference& r)
-    : partial_lse(Stored::kFp32, r.expected.partial_lse, gates_of(r.tiers), &Bound::partial_lse),
+    : CaseGates(s, r.expected, gates_of(r.tiers)) {}
+
+CaseGates::CaseGates(const Subject& s, const Expected& e, const std::vector<Gate>& gates)
+    : partial_lse(Stored::kFp32, e.partial_lse, gates, &Bound::partial_lse),
       // Partials are rounded to nearest: o_truncates speaks of o.
-      partial_o(s.contract.arithmetic.bf16_partials ? Stored::kBf16 : Stored::kFp32,
-                r.expected.partial_o, gates_of(r.tiers), &Bound::partial_o),
-      lse(Stored::kFp32, r.expected.lse, gates_of(r.tiers), &Bound::lse),
-      o(s.contract.arithmetic.o_truncates ? Stored::kBf16Truncated : Stored::kBf16, r.expected.o,
-        gates_of(r.tiers), &Bound::o) {}
+      partial_o(s.contract.arithmetic.bf16_partials ? Stored::kBf16 : Stored::kFp32, e.partial_o,
+                gates, &Bound::partial_o),
+      lse(Stored::kFp32, e.lse, gates, &Bound::lse),
+      o(s.contract.arithmetic.o_truncates ? Stored::kBf16Truncated : Stored::kBf16, e.o, gates,
+        &Bound::o) {}
 
 }  // namespace attest

@@ -103,6 +103,7 @@ Judged judge_fixed(Stored stored, Owed owed, double exactly, std::uint32_t bits)
 // The four tensors, in the order in which the data flows. Keeps pointers into the reference.
 struct CaseGates {
   CaseGates(const Subject& subject, const Reference& reference);
+  CaseGates(const Subject& subject, const Expected& expected, const std::vector<Gate>& gates);
   TensorGates partial_lse, partial_o, lse, o;
 };
 

@@ -1,106 +1,67 @@
 // Our gates, one by one and together, so that a table shows what each of them sees.
 #include <array>
-#include <cmath>
-#include <limits>
 
 #include "harness/comparators.hpp"
-#include "harness/core/check.hpp"
-#include "harness/judge_element.hpp"
+#include "harness/judge_gates.hpp"
 #include "harness/judge_statistics.hpp"
 
 namespace attest {
 namespace {
 
-// A radius and what the exact value is moved by before it is compared; null: nothing.
-struct Band {
-  const Bound* radius = nullptr;
-  const Bound* shift = nullptr;
-};
-using Field = std::vector<float> Bound::*;
+using Gates = std::vector<Gate>;
 
-double shift_at(const Band& band, Field field, std::size_t i) {
-  return band.shift == nullptr || (band.shift->*field).empty() ? 0.0 : (band.shift->*field)[i];
+// The gate of one tier; none where the tier is not formed.
+Gates only(Tier tier, const Tiers& tiers) {
+  Gates gates = gates_of(tiers);
+  std::erase_if(gates, [&](const Gate& gate) { return gate.tier != tier; });
+  return gates;
 }
+Gates t0_of(const Yardstick& y) { return only(Tier::kT0, y.reference.tiers); }
+Gates t1_of(const Yardstick& y) { return only(Tier::kT1, y.undeclared); }
+Gates t2p_of(const Yardstick& y) { return only(Tier::kT2p, y.reference.tiers); }
+// The strictest gates that the contract's declaration allows: those of a verdict.
+Gates all_of(const Yardstick& y) { return gates_of(y.reference.tiers); }
+bool has_t1(const Yardstick& y) { return !t1_of(y).empty(); }
+bool has_t2p(const Yardstick& y) { return !t2p_of(y).empty(); }
 
-bool is_right(const Band& band, Field field, Stored stored, std::uint32_t bits, double expected,
-              std::size_t i) {
-  return fault_of(stored, bits, expected + shift_at(band, field, i), (band.radius->*field)[i]) ==
-         Fault::kNone;
-}
-
-bool o_is_right(const Band& band, const Yardstick& y, const Observed& actual) {
-  for (std::size_t i = 0; i < y.reference.expected.o.size(); ++i) {
-    if (!is_right(band, &Bound::o, Stored::kBf16, actual.output.o[i], y.reference.expected.o[i],
-                  i)) {
-      return false;
-    }
+template <class Bits>
+bool is_right(const TensorGates& gates, const Bits* stored, std::int64_t first, int count) {
+  for (int i = 0; i < count; ++i) {
+    if (gates.judge(first + i, stored[i]).fault != Fault::kNone) return false;
   }
   return true;
 }
 
-bool lse_is_right(const Band& band, const Yardstick& y, const Observed& actual) {
-  for (std::size_t i = 0; i < y.reference.expected.lse.size(); ++i) {
-    if (!is_right(band, &Bound::lse, Stored::kFp32, actual.output.lse[i],
-                  y.reference.expected.lse[i], i)) {
-      return false;
-    }
-  }
-  return true;
+bool o_is_right(const Gates& gates, const Yardstick& y, const Observed& actual) {
+  const CaseGates by(y.subject, y.reference.expected, gates);
+  const auto& o = actual.output.o;
+  return is_right(by.o, o.data(), 0, static_cast<int>(o.size()));
 }
 
-// Of one row in one split that shows it a token. `at` counts [rows, splits], `stored` as the kernel
-// does.
-bool partial_is_right(const Band& band, const Yardstick& y, const Output& output, std::size_t at,
-                      std::size_t stored) {
-  const Stored format = y.subject.contract.arithmetic.bf16_partials ? Stored::kBf16 : Stored::kFp32;
-  const Expected& expected = y.reference.expected;
-  if (!is_right(band, &Bound::partial_lse, Stored::kFp32, output.partial_lse[stored],
-                expected.partial_lse[at], at)) {
-    return false;
-  }
-  for (std::size_t d = 0; d < kDV; ++d) {
-    if (!is_right(band, &Bound::partial_o, format, output.partial_o[stored * kDV + d],
-                  expected.partial_o[at * kDV + d], at * kDV + d)) {
-      return false;
-    }
-  }
-  return true;
+bool lse_is_right(const Gates& gates, const Yardstick& y, const Observed& actual) {
+  const CaseGates by(y.subject, y.reference.expected, gates);
+  const auto& lse = actual.output.lse;
+  return is_right(by.lse, lse.data(), 0, static_cast<int>(lse.size()));
 }
 
 // Places of splits that show a row no token are the judge's to check; a merge must not read them.
-bool partials_are_right(const Band& band, const Yardstick& y, const Observed& actual) {
+bool partials_are_right(const Gates& gates, const Yardstick& y, const Observed& actual) {
   const int splits = y.subject.num_splits;
   if (splits == 1) return true;
+  const CaseGates by(y.subject, y.reference.expected, gates);
+  const Output& output = actual.output;
   bool right = true;
   each_row_while(y.subject, [&](const Place& place, const std::vector<TokenRange>& live) {
     for (int split = 0; right && split < static_cast<int>(live.size()); ++split) {
       if (visible_at(y.subject, place) <= live[split].begin) continue;
-      right = partial_is_right(band, y, actual.output, place.row * splits + split,
-                               stored_partial(y.subject, place.row, split));
+      const std::int64_t at = place.row * splits + split;
+      const std::int64_t stored = stored_partial(y.subject, place.row, split);
+      right = is_right(by.partial_lse, &output.partial_lse[stored], at, 1) &&
+              is_right(by.partial_o, &output.partial_o[stored * kDV], at * kDV, kDV);
     }
     return right;
   });
   return right;
-}
-
-const Bound* if_any(const Bound& bound) { return bound.empty() ? nullptr : &bound; }
-Band t0_of(const Yardstick& y) {
-  return {&y.reference.tiers.t0, if_any(y.reference.tiers.q_shift)};
-}
-Band t1_of(const Yardstick& y) { return {&y.undeclared.t1, if_any(y.undeclared.q_shift)}; }
-Band t2p_of(const Yardstick& y) {
-  return {&y.reference.tiers.t2p, if_any(y.reference.tiers.p_shift)};
-}
-bool has_t1(const Yardstick& y) { return !y.undeclared.t1.empty(); }
-bool has_t2p(const Yardstick& y) { return !y.reference.tiers.t2p.empty(); }
-
-// The strictest gates that the contract's declaration allows: those of a verdict.
-template <class Check>
-bool within_every_gate(const Yardstick& y, const Check& check) {
-  for (const Gate& gate : gates_of(y.reference.tiers)) {
-    if (!check(Band{gate.radius, gate.shift})) return false;
-  }
-  return true;
 }
 
 bool o_t0(const Yardstick& y, const Observed& actual) { return o_is_right(t0_of(y), y, actual); }
@@ -110,11 +71,10 @@ bool lse_t1(const Yardstick& y, const Observed& actual) {
   return lse_is_right(t1_of(y), y, actual);
 }
 bool lse_gates(const Yardstick& y, const Observed& actual) {
-  return within_every_gate(y, [&](const Band& band) { return lse_is_right(band, y, actual); });
+  return lse_is_right(all_of(y), y, actual);
 }
 bool partial_gates(const Yardstick& y, const Observed& actual) {
-  return within_every_gate(y,
-                           [&](const Band& band) { return partials_are_right(band, y, actual); });
+  return partials_are_right(all_of(y), y, actual);
 }
 
 // The two that look at all elements together.
@@ -140,18 +100,12 @@ bool black_box(const Yardstick& y, const Observed& actual) {
 
 // What one that declares its schedule, and exports no more, is judged by.
 bool declared_box(const Yardstick& y, const Observed& actual) {
-  return within_every_gate(y, [&](const Band& band) {
-    return o_is_right(band, y, actual) && lse_is_right(band, y, actual);
-  });
+  return o_is_right(all_of(y), y, actual) && lse_gates(y, actual);
 }
 
 bool all_of_ours(const Yardstick& y, const Observed& actual) {
-  return within_every_gate(y,
-                           [&](const Band& band) {
-                             return o_is_right(band, y, actual) && lse_is_right(band, y, actual) &&
-                                    partials_are_right(band, y, actual);
-                           }) &&
-         score_tests(y, actual) && few_mismatches(y, actual);
+  return declared_box(y, actual) && partial_gates(y, actual) && score_tests(y, actual) &&
+         few_mismatches(y, actual);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "harness/second_look.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "harness/blame.hpp"
 #include "reference/certify.hpp"
@@ -13,11 +12,7 @@ Certificate certify_worst(const Subject& s, const Inputs& inputs, const Referenc
                           const std::vector<Worst>& worst) {
   const Worst& at = *std::max_element(
       worst.begin(), worst.end(), [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
-  const auto& s_q = s.problem.s_q;
-  const std::int64_t token =
-      std::accumulate(s_q.begin(), s_q.begin() + at.sequence, std::int64_t{at.query_token});
-  return certify_row(s.problem, inputs, s.contract, token * s.problem.h_q + at.head, at.split,
-                     reference);
+  return certify_row(s.problem, inputs, s.contract, row_of(s.problem, at), at.split, reference);
 }
 
 void blame_reference(const Certificate& certificate, Verdict& verdict) {

@@ -32,17 +32,6 @@ void share_two_latents(const Problem& p, Inputs& inputs) {
   }
 }
 
-// All tiers that there are: also T1 where the schedule is declared and the verdict does without it.
-std::vector<Gate> every_gate(const Tiers& tiers) {
-  std::vector<Gate> gates = gates_of(tiers);
-  const bool has_t1 = std::any_of(gates.begin(), gates.end(),
-                                  [](const Gate& gate) { return gate.tier == Tier::kT1; });
-  if (!has_t1 && !tiers.t1.empty()) {
-    gates.push_back({Tier::kT1, &tiers.t1, tiers.q_shift.empty() ? nullptr : &tiers.q_shift});
-  }
-  return gates;
-}
-
 struct Worst {
   double ratio = -1;
   std::string text;
@@ -58,19 +47,13 @@ class Checker {
         subject_{"model", run.test_case.problem, run.contract, run.model.num_splits} {}
 
   SoundnessOutcome check() {
-    const Arithmetic& a = run_.contract.arithmetic;
-    const std::vector<Gate> gates = every_gate(reference_.tiers);
-    const Expected& e = reference_.expected;
-    const TensorGates o(Stored::kFp32, e.o, gates, &Bound::o);
-    const TensorGates stored(a.o_truncates ? Stored::kBf16Truncated : Stored::kBf16, e.o, gates,
+    const CaseGates gates(subject_, reference_);
+    const TensorGates before(Stored::kFp32, reference_.expected.o, gates_of(reference_.tiers),
                              &Bound::o);
-    const TensorGates lse(Stored::kFp32, e.lse, gates, &Bound::lse);
-    const TensorGates partial_o(a.bf16_partials ? Stored::kBf16 : Stored::kFp32, e.partial_o, gates,
-                                &Bound::partial_o);
-    const TensorGates partial_lse(Stored::kFp32, e.partial_lse, gates, &Bound::partial_lse);
     each_row_while(subject_, [&](Place place, const std::vector<TokenRange>& live) {
-      check_row(place, o, stored, lse);
-      if (run_.model.num_splits > 1) check_partials(place, live, partial_o, partial_lse);
+      check_row(place, before, gates.o, gates.lse);
+      if (run_.model.num_splits > 1)
+        check_partials(place, live, gates.partial_o, gates.partial_lse);
       return true;
     });
     return finish();

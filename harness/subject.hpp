@@ -7,6 +7,7 @@
 
 #include "harness/core/contract.hpp"
 #include "harness/core/problem.hpp"
+#include "harness/core/verdict.hpp"
 
 namespace attest {
 
@@ -51,6 +52,13 @@ inline Owed owed_in_split(const Subject& s, const Place& place,
 inline std::int64_t stored_partial(const Subject& s, std::int64_t row, int split) {
   const int h_q = s.problem.h_q;
   return (row / h_q * s.num_splits + split) * h_q + row % h_q;
+}
+
+// The row that an element of a report stands in.
+inline std::int64_t row_of(const Problem& problem, const Worst& at) {
+  std::int64_t token = at.query_token;
+  for (int seq = 0; seq < at.sequence; ++seq) token += problem.s_q[seq];
+  return token * problem.h_q + at.head;
 }
 
 // Calls visit(place, live splits of its sequence) for each row, in order, until it returns false.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <new>
-#include <numeric>
 
 #include "fuzz/distributions/distribution.hpp"
 #include "harness/evidence.hpp"
@@ -52,11 +51,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   escalate(c.problem, *inputs, contract, *wanted, options.threads);
 
   const auto explain = [&](const Worst& at) {
-    const auto& s_q = c.problem.s_q;
-    const std::int64_t token =
-        std::accumulate(s_q.begin(), s_q.begin() + at.sequence, at.query_token);
-    const std::int64_t row = token * c.problem.h_q + at.head;
-    const RowBounds bounds(c.problem, *inputs, contract, walk.num_splits, row);
+    const RowBounds bounds(c.problem, *inputs, contract, walk.num_splits, row_of(c.problem, at));
     const Tier tier = tier_named(at.tier);
     return (at.column < 0 ? bounds.lse(tier, at.split) : bounds.o(tier, at.split, at.column)).terms;
   };

@@ -133,15 +133,14 @@ SplitErrors split_errors(const Arithmetic& a, int split_tokens) {
   return e;
 }
 
-int most_rescales(const double* tile_largest, std::size_t tiles, std::size_t stride,
-                  double logit_error, int waves) {
+int most_rescales(const double* tile_largest, std::size_t tiles, double logit_error, int waves) {
   int most = 0;
   for (int step : {1, waves}) {
     for (int wave = 0; wave < step; ++wave) {
       double largest = -std::numeric_limits<double>::infinity();
       int rescales = 0;
       for (std::size_t t = wave; t < tiles; t += step) {
-        const double now = tile_largest[t * stride];
+        const double now = tile_largest[t];
         if (largest > -std::numeric_limits<double>::infinity() &&
             !(now + 2 * logit_error <= largest)) {
           ++rescales;

@@ -58,14 +58,13 @@ inline double logit_variance(const SplitErrors& errors, double x, double spread)
 }
 
 // The most rescales that any running max of a split may need, from the largest scores of its tiles
-// (one every `stride` values) when each score may be off by `logit_error`: tiles whose max may
-// exceed all that came before them. Over one running max, and over each of `waves` that take the
-// tiles in turn. A tile that moves no max is multiplied by exp2(0) = 1, exactly.
-int most_rescales(const double* tile_largest, std::size_t tiles, std::size_t stride,
-                  double logit_error, int waves);
+// when each score may be off by `logit_error`: tiles whose max may exceed all that came before them.
+// Over one running max, and over each of `waves` that take the tiles in turn. A tile that moves no
+// max is multiplied by exp2(0) = 1, exactly.
+int most_rescales(const double* tile_largest, std::size_t tiles, double logit_error, int waves);
 // The same where other rows decide too when a lazy max moves: it may stay below a tile's largest
-// score, and rise to less at a later one. The longest chain of tiles that may each lie above the one
-// before.
+// score, and rise to less at a later one. The longest chain of tiles that may each lie above the
+// one before.
 int most_rises(const double* tile_largest, std::size_t tiles, double logit_error, int waves);
 // Of a score, absolute: its part in the order of scores. The common error of sm_scale * log2e
 // reorders nothing.

@@ -340,13 +340,13 @@ TEST(ErrorBound, StepsAreThoseOfThePublishedModelsAtTheHeadDimension) {
 
 TEST(ErrorBound, CountsATileAsARescaleWhereItsScoresMayExceedAllBefore) {
   const double rising[] = {1, 2, 3, 4}, falling[] = {4, 3, 2, 1}, level[] = {1, 1, 1, 1};
-  EXPECT_EQ(most_rescales(rising, 4, 1, 0, 1), 3);
-  EXPECT_EQ(most_rescales(falling, 4, 1, 0, 1), 0);
-  EXPECT_EQ(most_rescales(level, 4, 1, 0, 1), 0);
-  EXPECT_EQ(most_rescales(level, 4, 1, 1e-6, 1), 3);  // rounding may order equal scores either way
+  EXPECT_EQ(most_rescales(rising, 4, 0, 1), 3);
+  EXPECT_EQ(most_rescales(falling, 4, 0, 1), 0);
+  EXPECT_EQ(most_rescales(level, 4, 0, 1), 0);
+  EXPECT_EQ(most_rescales(level, 4, 1e-6, 1), 3);  // rounding may order equal scores either way
   const double rising_in_one_wave[] = {9, 1, 8, 2, 7, 3};
-  EXPECT_EQ(most_rescales(rising_in_one_wave, 6, 1, 0, 1), 0);
-  EXPECT_EQ(most_rescales(rising_in_one_wave, 6, 1, 0, 2), 2);
+  EXPECT_EQ(most_rescales(rising_in_one_wave, 6, 0, 1), 0);
+  EXPECT_EQ(most_rescales(rising_in_one_wave, 6, 0, 2), 2);
 }
 
 TEST(ErrorBound, NamesRoundingOfPAsTheLargestTermOfOrdinaryData) {

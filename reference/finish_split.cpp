@@ -276,8 +276,7 @@ void store_facts(std::int64_t row, int r, const std::vector<SplitOfRow>& splits,
 
 void finish_row(const Problem& problem, const Inputs& inputs, const Contract& contract,
                 const Plan& plan, const Job& job, int r, Reference& result) {
-  const std::int64_t row = std::int64_t{1} * inputs.qo_indptr[job.block.sequence] * problem.h_q +
-                           job.block.first_row + r;
+  const std::int64_t row = first_row_of(problem, inputs, job.block) + r;
   const int num_splits = result.expected.num_splits;
   std::vector<SplitOfRow> seen;
   for (int split = 0; split < static_cast<int>(job.splits.size()); ++split) {

@@ -7,6 +7,12 @@
 
 namespace attest {
 
+// Of all rows, the block's first.
+inline std::int64_t first_row_of(const Problem& problem, const Inputs& inputs,
+                                 const RowBlock& block) {
+  return std::int64_t{inputs.qo_indptr[block.sequence]} * problem.h_q + block.first_row;
+}
+
 struct Job {
   RowBlock block;
   std::vector<TokenRange> splits;           // live, in order

@@ -105,7 +105,7 @@ void schedule_split(const Problem& problem, const Arithmetic& a, const Plan& pla
     job.split_largest[split].rescales[r] =
         a.lazy_rescale > 0 && a.lazy_heads > 1
             ? most_rises(largest.data(), largest.size(), off[r], a.waves_per_split)
-            : most_rescales(largest.data(), largest.size(), 1, off[r], a.waves_per_split);
+            : most_rescales(largest.data(), largest.size(), off[r], a.waves_per_split);
   }
   if (!plan.tiers) return;
   for (int wave = 0; wave < a.waves_per_split; ++wave) {

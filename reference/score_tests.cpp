@@ -120,8 +120,7 @@ Double8 widened(const float* from) { return __builtin_convertvector(load<Float8>
 
 void ScoreTests::score_row(const Job& job, const Reference& result, const Residuals& residuals,
                            int r, std::size_t i, OfJob& scores) const {
-  const std::int64_t row = std::int64_t{1} * inputs_.qo_indptr[job.block.sequence] * problem_.h_q +
-                           job.block.first_row + r;
+  const std::int64_t row = first_row_of(problem_, inputs_, job.block) + r;
   const double* o = &result.expected.o[row * kDV];
   const double lse = result.expected.lse[row];
   const auto along = [&](Filter& filter, const auto& direction) {
@@ -166,13 +165,12 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
 
 // What a right kernel may add along a direction: the relative error of the weights of a tile, a
 // token, a split; of the sums; of the scale.
-void ScoreTests::set_tolerances(const Job& job, const Reference& result, std::size_t i,
-                                OfJob& scores) const {
+void ScoreTests::set_tolerances(const Job& job, const Reference& result, OfJob& scores) const {
   const Arithmetic& a = contract_.arithmetic;
-  const std::int64_t first_row =
-      std::int64_t{1} * inputs_.qo_indptr[job.block.sequence] * problem_.h_q + job.block.first_row;
+  const std::int64_t first_row = first_row_of(problem_, inputs_, job.block);
   const int live = static_cast<int>(job.splits.size());
   std::vector<double> of_split(live), of_tokens(live);
+  double of_sums = 0;
   for (int s = 0; s < live; ++s) {
     const SplitErrors& e = job.errors[s];
     for (int r = 0; r < job.block.rows; ++r) {
@@ -192,18 +190,21 @@ void ScoreTests::set_tolerances(const Job& job, const Reference& result, std::si
       const double sums = kLambda * kU * std::sqrt((e.accumulate_roundings + rescales) / 3) +
                           e.accumulate_bias + e.denominates(rescales) +
                           merge_accumulate_error(a, live) + merge;
-      scores.gain[i].tolerance = std::max(scores.gain[i].tolerance, sums);
+      of_sums = std::max(of_sums, sums);
     }
   }
-  scores.temperature[i].tolerance = job.errors.empty() ? 0 : job.errors[0].exp_argument;
-  std::size_t tile = 0;
-  for (const Chunk& chunk : job.chunks) {
-    for (std::size_t t = 0; t < tile_count(chunk); ++t)
-      scores.tiles[i][tile++].tolerance = of_tokens[chunk.split];
+  for (std::size_t i = 0; i < observed_.size(); ++i) {
+    scores.gain[i].tolerance = of_sums;
+    scores.temperature[i].tolerance = job.errors.empty() ? 0 : job.errors[0].exp_argument;
+    std::size_t tile = 0;
+    for (const Chunk& chunk : job.chunks) {
+      for (std::size_t t = 0; t < tile_count(chunk); ++t)
+        scores.tiles[i][tile++].tolerance = of_tokens[chunk.split];
+    }
+    for (int s = 0; s < live; ++s) scores.splits[i][s].tolerance = of_split[s];
+    for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge)
+      scores.tokens[i][edge].tolerance = of_tokens[edge / 2];
   }
-  for (int s = 0; s < live; ++s) scores.splits[i][s].tolerance = of_split[s];
-  for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge)
-    scores.tokens[i][edge].tolerance = of_tokens[edge / 2];
 }
 
 ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const {
@@ -212,10 +213,9 @@ ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const
   const std::size_t n = observed_.size();
   OfJob scores{std::vector<Filter>(n), std::vector<Filter>(n), filters(n, tiles),
                filters(n, job.splits.size()), filters(n, 2 * job.splits.size())};
-  const std::int64_t first_row =
-      std::int64_t{1} * inputs_.qo_indptr[job.block.sequence] * problem_.h_q + job.block.first_row;
+  const std::int64_t first_row = first_row_of(problem_, inputs_, job.block);
+  set_tolerances(job, result, scores);
   for (std::size_t i = 0; i < n; ++i) {
-    set_tolerances(job, result, i, scores);
     const Residuals residuals(job, first_row, result, observed_[i], contract_.arithmetic);
     for (int r = 0; r < job.block.rows; ++r) {
       if (job.block.visible[r] > 0) score_row(job, result, residuals, r, i, scores);

@@ -38,8 +38,7 @@ class ScoreTests {
     int sequence, split, begin, end;
   };
   struct Residuals;
-  void set_tolerances(const Job& job, const Reference& result, std::size_t observed,
-                      OfJob& scores) const;
+  void set_tolerances(const Job& job, const Reference& result, OfJob& scores) const;
   void score_row(const Job& job, const Reference& result, const Residuals& residuals, int row,
                  std::size_t observed, OfJob& scores) const;
 
