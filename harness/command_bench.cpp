@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "harness/bench_reference.hpp"
@@ -102,17 +99,7 @@ std::string as_json(const Table& table) {
 
 int publish(const CommonOptions& common, const Table& table, const std::string& markdown_path) {
   fmt::print("{}", common.json ? as_json(table) : markdown(table));
-  if (markdown_path.empty()) return 0;
-  std::FILE* const file = std::fopen(markdown_path.c_str(), "w");
-  const std::string text = markdown(table);
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if ((file != nullptr && std::fclose(file) != 0) || !written) {
-    return report_trouble(
-        {TroubleKind::kInfra, fmt::format("{}: {}", markdown_path, std::strerror(error))});
-  }
-  return 0;
+  return write_report(markdown_path, markdown(table));
 }
 
 }  // namespace

@@ -2,15 +2,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
 #include "fuzz/distributions/distribution.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/problem.hpp"
 #include "harness/detect.hpp"
 #include "harness/detect_report.hpp"
+#include "harness/selection.hpp"
 
 namespace attest {
 namespace {
@@ -42,17 +39,6 @@ DetectOptions options_of(const CommonOptions& common, const DetectRequest& reque
   return options;
 }
 
-Outcome write_file(const std::string& path, const std::string& text) {
-  std::FILE* const file = std::fopen(path.c_str(), "w");
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if ((file != nullptr && std::fclose(file) != 0) || !written) {
-    return Trouble{TroubleKind::kInfra, fmt::format("{}: {}", path, std::strerror(error))};
-  }
-  return Done{};
-}
-
 }  // namespace
 
 int command_detect(const CommonOptions& common, const DetectRequest& request) {
@@ -61,17 +47,16 @@ int command_detect(const CommonOptions& common, const DetectRequest& request) {
     return report_trouble(
         {TroubleKind::kUsage, fmt::format("--quick: no length up to {}", kQuickLongest)});
   }
+  for (const std::string& name : options.distributions) {
+    if (find_distribution(name) == nullptr) return report_trouble(unknown_distribution(name));
+  }
   const auto detection = detect(options, [](const DetectCase& c, double seconds) {
     fmt::print(stderr, "{:20} {:7} tokens  {:.2f} s\n", c.distribution, c.length, seconds);
   });
   if (!detection.ok()) return report_trouble(detection.trouble());
   const std::string command = command_of(request), markdown = detect_markdown(*detection, command);
   fmt::print("{}", common.json ? detect_json(*detection, command) : markdown);
-  if (!request.out.empty()) {
-    if (const Outcome written = write_file(request.out, markdown); !written.ok()) {
-      return report_trouble(written.trouble());
-    }
-  }
+  if (const int code = write_report(request.out, markdown); code != 0) return code;
   const auto holes = detect_holes(*detection);
   for (const std::string& hole : holes) fmt::print(stderr, "attest: {}\n", hole);
   return holes.empty() ? 0 : 1;

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <functional>
 
 #include "harness/commands.hpp"
@@ -135,6 +138,18 @@ void add_commands(CLI::App& app, Parsed& parsed) {
 int report_trouble(const Trouble& trouble) {
   fmt::print(stderr, "attest: {}\n", trouble.text);
   return trouble.kind == TroubleKind::kUsage ? 2 : 4;
+}
+
+int write_report(const std::string& path, const std::string& text) {
+  if (path.empty()) return 0;
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  const bool written =
+      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if ((file != nullptr && std::fclose(file) != 0) || !written) {
+    return report_trouble({TroubleKind::kInfra, fmt::format("{}: {}", path, std::strerror(error))});
+  }
+  return 0;
 }
 
 int run_command_line(int argc, const char* const* argv) {

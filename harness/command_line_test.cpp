@@ -58,6 +58,9 @@ TEST(CommandLine, UnknownNamesAreUsageErrorsThatListTheKnownOnes) {
   EXPECT_TRUE(says(attest_says({"run", "v1:dist=flat"}).err, "there are: normal, small_normal"));
   EXPECT_TRUE(says(attest_says({"run", "--suite", "smoky"}).err, "there are: smoke, ragged"));
   EXPECT_EQ(attest_says({"nightly", "--tier", "hourly"}).code, 2);
+  const Answer detect = attest_says({"detect", "--length", "64", "--distribution", "flat"});
+  EXPECT_EQ(detect.code, 2);
+  EXPECT_TRUE(says(detect.err, "there are: normal, small_normal")) << detect.err;
 }
 
 TEST(CommandLine, SelectingNothingIsNotGreen) {

@@ -2,10 +2,7 @@
 // beyond.
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <chrono>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "harness/commands.hpp"
@@ -105,17 +102,6 @@ std::string json_text(const Report& report) {
   return json.dump(2) + "\n";
 }
 
-int write_file(const std::string& path, const std::string& text) {
-  std::FILE* const file = std::fopen(path.c_str(), "w");
-  const bool written =
-      file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int error = errno;
-  if ((file != nullptr && std::fclose(file) != 0) || !written) {
-    return report_trouble({TroubleKind::kInfra, fmt::format("{}: {}", path, std::strerror(error))});
-  }
-  return 0;
-}
-
 }  // namespace
 
 int command_soundness(const CommonOptions& common, const SoundnessOptions& given,
@@ -129,9 +115,7 @@ int command_soundness(const CommonOptions& common, const SoundnessOptions& given
   report.table = std::move(*table);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print("{}", common.json ? json_text(report) : markdown(report));
-  if (!markdown_path.empty()) {
-    if (const int code = write_file(markdown_path, markdown(report)); code != 0) return code;
-  }
+  if (const int code = write_report(markdown_path, markdown(report)); code != 0) return code;
   return report.table.violations > 0 ? 1 : 0;
 }
 

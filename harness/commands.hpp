@@ -45,5 +45,7 @@ int run_command_line(int argc, const char* const* argv);
 
 // Prints it to stderr; the exit code for it.
 int report_trouble(const Trouble& trouble);
+// Writes a report; an empty path asks for none. The exit code: 0, or trouble's.
+int write_report(const std::string& path, const std::string& text);
 
 }  // namespace attest

@@ -29,6 +29,12 @@ Trouble usage(std::string text) { return {TroubleKind::kUsage, std::move(text)};
 
 }  // namespace
 
+Trouble unknown_distribution(std::string_view name) {
+  return usage(
+      fmt::format("there is no distribution '{}'; there are: {}", name,
+                  names(all_distributions(), [](const Distribution* d) { return d->name(); })));
+}
+
 Result<Case> known_case(std::string_view token) {
   Result<Case> c = parse_token(token);
   if (!c.ok()) return c;
@@ -36,11 +42,7 @@ Result<Case> known_case(std::string_view token) {
     return usage(fmt::format("there is no kernel '{}'; there are: {}", c->kernel,
                              names(all_kernels(), [](const Kernel* k) { return k->name(); })));
   }
-  if (find_distribution(c->distribution) == nullptr) {
-    return usage(
-        fmt::format("there is no distribution '{}'; there are: {}", c->distribution,
-                    names(all_distributions(), [](const Distribution* d) { return d->name(); })));
-  }
+  if (find_distribution(c->distribution) == nullptr) return unknown_distribution(c->distribution);
   return c;
 }
 

@@ -21,4 +21,7 @@ Result<std::vector<Case>> select_cases(const Selection& selection);
 // The case of a token whose kernel and distribution exist.
 Result<Case> known_case(std::string_view token);
 
+// Trouble kUsage that lists those there are.
+Trouble unknown_distribution(std::string_view name);
+
 }  // namespace attest
