@@ -7,6 +7,7 @@
 #include "harness/core/problem.hpp"
 #include "harness/detect.hpp"
 #include "harness/detect_report.hpp"
+#include "harness/runner.hpp"
 #include "harness/selection.hpp"
 
 namespace attest {
@@ -30,7 +31,8 @@ DetectOptions options_of(const CommonOptions& common, const DetectRequest& reque
                         .lengths = request.lengths,
                         .heads = request.heads,
                         .seed = {request.seed},
-                        .threads = common.threads};
+                        .threads = common.threads,
+                        .stop = &stop_requested};
   if (options.distributions.empty()) {
     for (const Distribution* d : all_distributions()) options.distributions.emplace_back(d->name());
   }
@@ -50,10 +52,17 @@ int command_detect(const CommonOptions& common, const DetectRequest& request) {
   for (const std::string& name : options.distributions) {
     if (find_distribution(name) == nullptr) return report_trouble(unknown_distribution(name));
   }
+  stop_on_interrupt();
   const auto detection = detect(options, [](const DetectCase& c, double seconds) {
     fmt::print(stderr, "{:20} {:7} tokens  {:.2f} s\n", c.distribution, c.length, seconds);
   });
   if (!detection.ok()) return report_trouble(detection.trouble());
+  const std::size_t cases = options.distributions.size() * options.lengths.size();
+  if (detection->cases.size() < cases) {
+    fmt::print(stderr, "attest: stopped after {} of {} cases: a part of the table would mislead\n",
+               detection->cases.size(), cases);
+    return 3;
+  }
   const std::string command = command_of(request), markdown = detect_markdown(*detection, command);
   fmt::print("{}", common.json ? detect_json(*detection, command) : markdown);
   if (const int code = write_report(request.out, markdown); code != 0) return code;

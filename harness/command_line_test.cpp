@@ -10,6 +10,7 @@
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
+#include "harness/runner.hpp"
 
 namespace attest {
 namespace {
@@ -123,10 +124,9 @@ TEST(Explain, RunsNoKernelAndShowsTiersRowsVisibilityAndStrawmen) {
   const Answer answer = attest_says({"explain", "v1:k=mla_decode:h=3:s=300:splits=3:dist=needles",
                                      "--unit", "cdna3", "--code-objects", "/nonexistent"});
   EXPECT_EQ(answer.code, 0) << answer.err;
-  for (const char* part :
-       {"matrix unit cdna3", "T0    partial_lse", "loosest rows",
-        "T2p of o there:", "repeated scores", " of 64 tokens, ", "3 of 3 splits",
-        "another head's row   rejected", "last token dropped   rejected"}) {
+  for (const char* part : {"matrix unit cdna3", "T0    partial_lse", "loosest rows",
+                           "T2p of o there:", "repeated scores", " of 64 tokens, ", "3 of 3 splits",
+                           "another head's row   rejected", "last token dropped   rejected"}) {
     EXPECT_TRUE(says(answer.out, part)) << part << "\n" << answer.out;
   }
 }
@@ -216,6 +216,20 @@ TEST(CommandLine, SoundnessSaysWhatItHeldAndTheSameRunAgain) {
   EXPECT_EQ(elements, json["all"]["elements"]);
   EXPECT_EQ(attest_says({"soundness", "--runs", "0"}).code, 2);
   EXPECT_EQ(attest_says({"soundness", "--out", "/nonexistent/a.md", "--runs", "1"}).code, 4);
+}
+
+TEST(CommandLine, InterruptedTablesAreIncompleteAndWriteNoFile) {
+  const std::string path = testing::TempDir() + "attest_interrupted.md";
+  std::filesystem::remove(path);
+  stop_requested = true;
+  const Answer soundness = attest_says({"soundness", "--runs", "9", "--out", path.c_str()});
+  const Answer detect = attest_says({"detect", "--length", "64", "--out", path.c_str()});
+  stop_requested = false;
+  EXPECT_EQ(soundness.code, 3);
+  EXPECT_TRUE(says(soundness.err, "stopped after 0 of 9 runs")) << soundness.err;
+  EXPECT_EQ(detect.code, 3);
+  EXPECT_TRUE(says(detect.err, "stopped after 0 of ")) << detect.err;
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "harness/commands.hpp"
 #include "harness/machine.hpp"
+#include "harness/runner.hpp"
 #include "harness/soundness.hpp"
 
 namespace attest {
@@ -109,12 +110,20 @@ int command_soundness(const CommonOptions& common, const SoundnessOptions& given
   Report report{given, {}, 0};
   report.options.threads = common.threads;
   report.options.violations_to_stderr = common.json;
+  report.options.stop = &stop_requested;
+  stop_on_interrupt();
   const auto start = std::chrono::steady_clock::now();
   auto table = check_runs(report.options);
   if (!table.ok()) return report_trouble(table.trouble());
   report.table = std::move(*table);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   fmt::print("{}", common.json ? json_text(report) : markdown(report));
+  const bool complete = report.table.all.runs == report.options.runs;
+  if (!complete) {
+    fmt::print(stderr, "attest: stopped after {} of {} runs: no file is written\n",
+               report.table.all.runs, report.options.runs);
+    return report.table.violations > 0 ? 1 : 3;
+  }
   if (const int code = write_report(markdown_path, markdown(report)); code != 0) return code;
   return report.table.violations > 0 ? 1 : 0;
 }

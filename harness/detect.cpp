@@ -161,6 +161,7 @@ Result<Detection> detect(const DetectOptions& options, const DetectProgress& pro
   Detection detection;
   for (const std::string& distribution : options.distributions) {
     for (const int length : options.lengths) {
+      if (options.stop != nullptr && *options.stop) return detection;
       const auto start = std::chrono::steady_clock::now();
       const auto facts = facts_of(options, distribution, length);
       if (!facts.ok()) return facts.trouble();

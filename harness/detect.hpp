@@ -2,6 +2,7 @@
 // CPU models (reference/model) with the contract of the real kernel, so the gates are those that a
 // user's kernel is judged by.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -19,7 +20,8 @@ struct DetectOptions {
   std::vector<int> lengths;
   int heads = 4;
   Seed seed = {};
-  int threads = 1;  // the result does not depend on it
+  int threads = 1;                          // the result does not depend on it
+  const std::atomic<bool>* stop = nullptr;  // once true, no other case is begun
 };
 
 enum class Cell : char {

@@ -230,6 +230,7 @@ Result<SoundnessTable> check_runs(const SoundnessOptions& options) {
   std::vector<SoundnessTable> tables(options.threads);
   Progress progress(options);
   const auto work = [&](int worker, std::size_t i) {
+    if (options.stop != nullptr && *options.stop) return;
     const std::int64_t index = options.first + static_cast<std::int64_t>(i);
     const SoundnessRun run = draw_run(options.seed, index, options.max_length);
     const auto outcome = check_run(run);

@@ -3,6 +3,7 @@
 // such a kernel may, and every element of it is held against every tier of the reference.
 #pragma once
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -38,7 +39,8 @@ struct SoundnessOptions {
   std::uint64_t seed = 1;
   int max_length = 65536;
   int threads = 1;
-  bool violations_to_stderr = false;  // where stdout belongs to JSON
+  bool violations_to_stderr = false;        // where stdout belongs to JSON
+  const std::atomic<bool>* stop = nullptr;  // once true, no other run is begun
 };
 
 // What a run stands in the tables under.
