@@ -7,8 +7,6 @@
 #include <chrono>
 #include <functional>
 
-#include "harness/core/poison.hpp"
-
 namespace attest {
 namespace {
 
@@ -51,14 +49,14 @@ std::vector<Extent> compared_extents(const Inputs& inputs, std::size_t page_byte
 // Buffers of one case. The first trouble sticks; later calls do nothing.
 class Bench {
  public:
-  explicit Bench(Device& device) : device_(device) {}
+  Bench(Device& device, std::uint16_t poison) : device_(device), poison_(poison) {}
   ~Bench() { device_.release_all(); }
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
   void allocate(Buffer& buffer, const std::string& label, std::size_t bytes) {
     if (trouble_.text.empty() && bytes > 0) {
-      auto made = device_.allocate(label, bytes, kPoison16);
+      auto made = device_.allocate(label, bytes, poison_);
       if (!made.ok()) return fail(made.trouble());
       buffer = *made;
       buffers_.push_back({label, buffer});
@@ -117,6 +115,7 @@ class Bench {
   }
 
   Device& device_;
+  std::uint16_t poison_;
   Trouble trouble_;
   std::vector<std::pair<std::string, Buffer>> buffers_;
   std::vector<std::byte> chunk_;
@@ -176,14 +175,14 @@ void find_changed_inputs(Bench& bench, const Inputs& inputs, const Sizes& sizes,
 
 // Takes the pads out of o; a pad that lost its poison is damage.
 std::vector<std::uint16_t> without_pads(const Problem& p, const std::vector<std::uint16_t>& strided,
-                                        std::vector<std::string>& damage) {
+                                        std::uint16_t poison, std::vector<std::string>& damage) {
   std::vector<std::uint16_t> o;
   o.reserve(p.rows() * kDV);
   for (std::int64_t row = 0; row < p.rows(); ++row) {
     const auto begin = strided.begin() + row * p.o_stride_h();
     o.insert(o.end(), begin, begin + kDV);
     const auto pad_end = begin + p.o_stride_h();
-    const auto written = std::find_if(begin + kDV, pad_end, [](auto x) { return x != kPoison16; });
+    const auto written = std::find_if(begin + kDV, pad_end, [=](auto x) { return x != poison; });
     if (written != pad_end && damage.empty()) {
       damage.push_back(
           fmt::format("wrote into the pad of o behind query token {}, head {}, at column {}",
@@ -201,12 +200,12 @@ void read_partial_o(Bench& bench, const Buffer& buffer, bool bf16, std::vector<s
 }
 
 Output collect(Bench& bench, const Kernel& kernel, const Problem& p, const Inputs& inputs,
-               const Sizes& sizes, const MlaTensors& t) {
+               const Sizes& sizes, const MlaTensors& t, std::uint16_t poison) {
   Output output;
   std::vector<std::uint16_t> strided;
   bench.read(t.o, strided);
   output.damage = bench.guard_damage();
-  output.o = without_pads(p, strided, output.damage);
+  output.o = without_pads(p, strided, poison, output.damage);
   bench.read(t.lse, output.lse);
   read_partial_o(bench, t.partial_o, kernel.contract(p).arithmetic.bf16_partials, output.partial_o);
   bench.read(t.partial_lse, output.partial_lse);
@@ -217,10 +216,10 @@ Output collect(Bench& bench, const Kernel& kernel, const Problem& p, const Input
 }  // namespace
 
 Result<Output> execute(const Kernel& kernel, Device& device, const std::string& code_objects,
-                       const Case& c, const Inputs& inputs) {
+                       const Case& c, const Inputs& inputs, std::uint16_t poison) {
   const auto module = device.load_module(code_objects + "/" + kernel.code_object(device.target()));
   if (!module.ok()) return module.trouble();
-  Bench bench(device);
+  Bench bench(device, poison);
   MlaTensors tensors;
   const Sizes sizes = sizes_of(c.problem, kernel.contract(c.problem), kernel.num_splits(c.problem));
   prepare(bench, inputs, sizes, tensors);
@@ -234,7 +233,7 @@ Result<Output> execute(const Kernel& kernel, Device& device, const std::string& 
       std::chrono::steady_clock::now() - begin;
   if (bench.failed()) return bench.trouble();
 
-  Output output = collect(bench, kernel, c.problem, inputs, sizes, tensors);
+  Output output = collect(bench, kernel, c.problem, inputs, sizes, tensors, poison);
   output.kernel_ms = elapsed.count();
   if (bench.failed()) return bench.trouble();
   return output;

@@ -105,6 +105,7 @@ class FakeKernel : public Kernel {
   int num_splits(const Problem& p) const override { return p.num_splits > 0 ? p.num_splits : 4; }
   std::string code_object(std::string_view) const override { return "none"; }
 
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<FakeKernel>(*this); }
   Outcome launch(Device&, Module, const Problem& p, const MlaTensors& t) const override {
     const int* const qo = at<int>(t.qo_indptr);
     for (int seq = 0; seq < p.b(); ++seq) {

@@ -7,7 +7,6 @@
 
 #include "harness/core/check.hpp"
 #include "harness/core/parallel.hpp"
-#include "harness/core/poison.hpp"
 #include "harness/core/random.hpp"
 
 namespace attest {
@@ -105,7 +104,7 @@ Walk walk_of(const Kernel& kernel, const Problem& problem) {
           kernel.contract(problem).arithmetic.tile_tokens};
 }
 
-Result<Inputs> generate(const Case& c, const Walk& walk, int threads) {
+Result<Inputs> generate(const Case& c, const Walk& walk, int threads, std::uint16_t poison) {
   const Problem& p = c.problem;
   ATTEST_CHECK(why_invalid(p).empty());
   const Distribution* const distribution = find_distribution(c.distribution);
@@ -120,12 +119,11 @@ Result<Inputs> generate(const Case& c, const Walk& walk, int threads) {
   fill_tables(p, ids, inputs);
   inputs.num_pages =
       p.page_base + static_cast<std::int64_t>(contents.size()) + spare_pages(contents.size());
-  auto q = PoisonedMemory::make(p.total_q() * p.q_stride_t() * sizeof(std::uint16_t), kPoison16);
+  auto q = PoisonedMemory::make(p.total_q() * p.q_stride_t() * sizeof(std::uint16_t), poison);
   if (!q.ok()) return q.trouble();
   inputs.q = std::move(*q);
   const std::int64_t page_elements = std::int64_t{p.page_size} * kDQk;
-  auto kv =
-      PoisonedMemory::make(inputs.num_pages * page_elements * sizeof(std::uint16_t), kPoison16);
+  auto kv = PoisonedMemory::make(inputs.num_pages * page_elements * sizeof(std::uint16_t), poison);
   if (!kv.ok()) return kv.trouble();
   inputs.kv = std::move(*kv);
 

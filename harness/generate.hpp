@@ -1,11 +1,12 @@
 // generate: a case's stored inputs. All that a kernel has no business to read is hostile: unused
-// pages, tails of pages and pads hold NaN poison; entries of kv_indices that belong to nobody point
+// pages, tails of pages and pads hold `poison`; entries of kv_indices that belong to nobody point
 // far outside the pool.
 #pragma once
 #include "fuzz/distributions/distribution.hpp"
 #include "harness/core/case.hpp"
 #include "harness/core/inputs.hpp"
 #include "harness/core/kernel.hpp"
+#include "harness/core/poison.hpp"
 
 namespace attest {
 
@@ -13,6 +14,7 @@ namespace attest {
 Walk walk_of(const Kernel& kernel, const Problem& problem);
 
 // Trouble: kUsage when the distribution is unknown, kInfra when there is no memory.
-Result<Inputs> generate(const Case& c, const Walk& walk, int threads);
+Result<Inputs> generate(const Case& c, const Walk& walk, int threads,
+                        std::uint16_t poison = kPoison16);
 
 }  // namespace attest

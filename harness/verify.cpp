@@ -96,7 +96,7 @@ Verdict verify(const Kernel& kernel, Device& device, const Case& c, const Verify
     return verdict;
   }
   try {
-    return verify_supported(kernel, device, c, options);
+    return verify_supported(*kernel.fresh(), device, c, options);
   } catch (const std::bad_alloc&) {
     return verdict_of({TroubleKind::kInfra, "out of memory on the host"}, kernel.name());
   }

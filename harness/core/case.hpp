@@ -22,12 +22,16 @@ struct Schedule {
   bool operator==(const Schedule&) const = default;
 };
 
+inline constexpr std::string_view kOracle = "oracle";  // the property of agreeing with the reference
+
 struct Case {
   std::string kernel = "mla_decode";
   Problem problem;
   std::string distribution = "normal";
   Seed seed;
   Schedule schedule;
+  std::string property{kOracle};  // what must hold of it, by name: fuzz/properties/
+  std::string steps;  // what a serving batch that begins as `problem` goes through: fuzz/trajectories/; empty: one launch
   bool operator==(const Case&) const = default;
 };
 

@@ -38,6 +38,9 @@ class Kernel {
   virtual int num_splits(const Problem& problem) const = 0;
   // Path of the code object for a device's target, below the code-object folder: "mla_decode.gfx942.co".
   virtual std::string code_object(std::string_view target) const = 0;
+  // The same kernel without memory of earlier launches, as a new process would have it. Each case begins with one, so
+  // that a launcher that keeps plans, sizes or specialisations fails in the case that shows it, and fails again.
+  virtual std::unique_ptr<Kernel> fresh() const = 0;
   virtual Outcome launch(Device& device, Module module, const Problem& problem,
                          const MlaTensors& tensors) const = 0;
 };

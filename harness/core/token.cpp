@@ -128,6 +128,19 @@ std::string parse_name(std::string_view text, std::string& name) {
   return {};
 }
 
+// Their meaning is checked where it is known, by fuzz/trajectories/.
+std::string parse_steps(std::string_view text, std::string& steps) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == ',' || c == '+' ||
+           c == '-';
+  };
+  if (text.empty() || !std::all_of(text.begin(), text.end(), allowed)) {
+    return fmt::format("'{}' are no steps", text);
+  }
+  steps = text;
+  return {};
+}
+
 template <auto Member>
 constexpr Key seed_key(std::string_view name, std::string_view allows) {
   return {
@@ -176,6 +189,11 @@ const Key kKeys[] = {
      [](std::string_view text, Case& c) { return parse_name(text, c.distribution); }},
     seed_key<data_seed>("seed", "0..18446744073709551615"),
     seed_key<schedule_seed>("sched", "0..18446744073709551615; 0 runs workgroups in order"),
+    {"prop", "the name of a property, see `attest list`",
+     [](const Case& c) { return c.property == kOracle ? "" : c.property; },
+     [](std::string_view text, Case& c) { return parse_name(text, c.property); }},
+    {"steps", "the steps of a trajectory, joined by '.'", [](const Case& c) { return c.steps; },
+     [](std::string_view text, Case& c) { return parse_steps(text, c.steps); }},
 };
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {

@@ -111,6 +111,8 @@ class MlaDecode final : public Kernel {
     return "mla_decode." + std::string(target) + (target.starts_with("sm_") ? ".cubin" : ".co");
   }
 
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<MlaDecode>(*this); }
+
   Outcome launch(Device& device, Module module, const Problem& problem,
                  const MlaTensors& tensors) const override {
     const int splits = num_splits(problem);
