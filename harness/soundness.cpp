@@ -63,12 +63,12 @@ class Checker {
   void check_row(const Place& place, const TensorGates& o, const TensorGates& stored,
                  const TensorGates& lse) {
     if (owed_in_row(subject_, place) != Owed::kValue) return;
-    check_one(Checked::kLse, lse, place, place.row, result_.output.lse[place.row]);
+    check_one(SoundnessTensor::kLse, lse, place, place.row, result_.output.lse[place.row]);
     for (int d = 0; d < kDV; ++d) {
       const std::int64_t at = place.row * kDV + d;
-      check_one(Checked::kOBeforeRounding, o, place, at,
+      check_one(SoundnessTensor::kOBeforeRounding, o, place, at,
                 std::bit_cast<std::uint32_t>(result_.o_fp32[at]));
-      check_one(Checked::kOStored, stored, place, at, result_.output.o[at]);
+      check_one(SoundnessTensor::kOStored, stored, place, at, result_.output.o[at]);
     }
   }
 
@@ -78,15 +78,15 @@ class Checker {
       if (owed_in_split(subject_, place, live) != Owed::kValue) continue;
       const std::int64_t from = stored_partial(subject_, place.row, place.split);
       const std::int64_t at = place.row * run_.model.num_splits + place.split;
-      check_one(Checked::kLse, lse, place, at, result_.output.partial_lse[from]);
+      check_one(SoundnessTensor::kLse, lse, place, at, result_.output.partial_lse[from]);
       for (int d = 0; d < kDV; ++d) {
-        check_one(Checked::kPartialO, o, place, at * kDV + d,
+        check_one(SoundnessTensor::kPartialO, o, place, at * kDV + d,
                   result_.output.partial_o[from * kDV + d]);
       }
     }
   }
 
-  void check_one(Checked kind, const TensorGates& gates, const Place& place, std::int64_t at,
+  void check_one(SoundnessTensor kind, const TensorGates& gates, const Place& place, std::int64_t at,
                  std::uint32_t bits) {
     ++outcome_.ratios.elements;
     const double actual = value_of(gates.stored(), bits);
@@ -108,13 +108,13 @@ class Checker {
     }
   }
 
-  std::string describe(Checked kind, Tier tier, const Place& place, std::int64_t at, double actual,
+  std::string describe(SoundnessTensor kind, Tier tier, const Place& place, std::int64_t at, double actual,
                        const GateAt& gate, double ratio) const {
     std::string text = fmt::format("{} breaks {}: sequence {}, query token {}, head {}",
                                    kNames[static_cast<int>(kind)], to_string(tier), place.sequence,
                                    place.query_token, place.head);
     if (place.split >= 0) text += fmt::format(", split {}", place.split);
-    if (kind != Checked::kLse) text += fmt::format(", column {}", at % kDV);
+    if (kind != SoundnessTensor::kLse) text += fmt::format(", column {}", at % kDV);
     return text +
            fmt::format(": actual {:.9g}, expected {:.9g}, error {:.4g}, bound {:.4g}, ratio {:.4g}",
                        actual, gate.centre, std::abs(actual - gate.centre), gate.radius, ratio);

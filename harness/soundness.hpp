@@ -49,7 +49,7 @@ std::vector<int> soundness_lengths();
 SoundnessRun draw_run(std::uint64_t seed, std::int64_t index, int max_length);
 std::string to_string(const SoundnessRun& run);
 
-enum class Checked { kOBeforeRounding, kOStored, kPartialO, kLse };
+enum class SoundnessTensor { kOBeforeRounding, kOStored, kPartialO, kLse };
 inline constexpr int kCheckedKinds = 4;
 
 // The largest error / bound, by what is checked and tier; -1: nothing was.
