@@ -4,6 +4,7 @@
 
 #include "fuzz/distributions/distribution.hpp"
 #include "fuzz/problems/suites.hpp"
+#include "fuzz/properties/property.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
@@ -22,7 +23,7 @@ struct Group {
 
 std::vector<Group> groups() {
   Group kernels{"kernels", {}}, devices{"devices", {}}, suites{"suites", {}};
-  Group distributions{"distributions", {}}, formats{"formats", {}};
+  Group distributions{"distributions", {}}, properties{"properties", {}}, formats{"formats", {}};
   for (const Kernel* k : all_kernels()) {
     kernels.items.push_back({std::string{k->name()}, std::string{k->summary()}});
   }
@@ -38,10 +39,14 @@ std::vector<Group> groups() {
   for (const Distribution* d : all_distributions()) {
     distributions.items.push_back({std::string{d->name()}, std::string{d->purpose()}});
   }
+  properties.items.push_back({std::string{kOracle}, "o, lse and partials agree with the formula"});
+  for (const Property* p : all_properties()) {
+    properties.items.push_back({std::string{p->name()}, std::string{p->statement()}});
+  }
   for (const ReportFormat& f : all_report_formats()) {
     formats.items.push_back({std::string{f.name}, std::string{f.purpose}});
   }
-  return {kernels, devices, suites, distributions, formats};
+  return {kernels, devices, suites, distributions, properties, formats};
 }
 
 }  // namespace

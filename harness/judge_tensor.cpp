@@ -2,29 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "harness/core/check.hpp"
 
 namespace attest {
 namespace {
-
-void mark(std::vector<bool>& set, std::int64_t index) {
-  if (index < 0) return;
-  if (index >= static_cast<std::int64_t>(set.size())) set.resize(index + 1);
-  set[index] = true;
-}
-
-std::int64_t count(const std::vector<bool>& set) {
-  return std::count(set.begin(), set.end(), true);
-}
-
-// From the first to the last member.
-std::int64_t span_of(const std::vector<bool>& set) {
-  const auto first = std::find(set.begin(), set.end(), true);
-  return set.end() - first;  // sets end with their last member
-}
 
 // What an element beyond the tier's gate, but within all looser ones, is.
 std::string_view meaning_of(Tier tier) {
@@ -44,7 +27,7 @@ std::string_view meaning_of(Tier tier) {
 }  // namespace
 
 TensorJudge::TensorJudge(std::string_view name, const TensorGates& gates, std::int64_t rows)
-    : name_(name), gates_(&gates), rows_(rows) {}
+    : name_(name), gates_(&gates), pattern_(rows) {}
 
 Worst TensorJudge::describe(const Place& place, std::uint32_t bits, GateAt gate) const {
   Worst worst;
@@ -99,12 +82,7 @@ void TensorJudge::keep(const Judged& judged, const Place& place, Worst at) {
 }
 
 void TensorJudge::note_fault(const Judged& judged, const Place& place, Worst at) {
-  ++wrong_;
-  mark(rows_, place.row);
-  mark(heads_, place.head);
-  mark(splits_, place.split);
-  mark(columns_, place.column);
-  mark(sequences_, place.sequence);
+  pattern_.note(place.row, place.sequence, place.head, place.split, place.column);
   if (judged.fault != Fault::kWrong) {
     at.ratio = std::numeric_limits<double>::infinity();
     std::optional<Finding>& first =
@@ -139,18 +117,6 @@ std::string TensorJudge::meaning(const Judged& judged) const {
     text = fmt::format("within {}, {}", to_string(gates_->tier(judged.gate - 1)), text);
   }
   return text;
-}
-
-std::string_view TensorJudge::pattern() const {
-  constexpr std::int64_t kTileColumns = 64;
-  if (wrong_ == 1) return "element";
-  if (!columns_.empty() && span_of(columns_) <= kTileColumns) return "columns";
-  if (count(splits_) == 1) return "split";
-  if (count(rows_) == static_cast<std::int64_t>(rows_.size())) return "all";
-  if (count(rows_) == 1) return "row";
-  if (count(heads_) == 1) return "head";
-  if (count(sequences_) == 1) return "sequence";
-  return "scattered";
 }
 
 }  // namespace attest

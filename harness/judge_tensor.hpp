@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "harness/core/fault_pattern.hpp"
 #include "harness/core/verdict.hpp"
 #include "harness/judge_gates.hpp"
 
@@ -36,7 +36,7 @@ class TensorJudge {
   const std::string& name() const { return name_; }
   Stored stored() const { return gates_->stored(); }
   std::int64_t checked() const { return checked_; }
-  std::int64_t wrong() const { return wrong_; }
+  std::int64_t wrong() const { return pattern_.faults(); }
   std::int64_t unbounded() const { return unbounded_; }
   const Worst& worst() const { return worst_.at; }
   bool has_missing() const { return first_missing_.has_value(); }
@@ -45,8 +45,7 @@ class TensorJudge {
   // those that break the loosest gate), else the first written although nothing belongs there. Only
   // when wrong() > 0.
   const Finding& finding() const;
-  // Where the faults lie: element, columns, split, all, row, head, sequence or scattered.
-  std::string_view pattern() const;
+  std::string_view pattern() const { return pattern_.word(); }
   // "within T0, beyond T2 (...)": which gates the element keeps, and what that means.
   std::string meaning(const Judged& judged) const;
 
@@ -58,12 +57,11 @@ class TensorJudge {
 
   std::string name_;
   const TensorGates* gates_;
-  std::int64_t checked_ = 0, wrong_ = 0, unbounded_ = 0;
+  std::int64_t checked_ = 0, unbounded_ = 0;
   int loosest_ = -1;  // gate that any element breaks
   Finding worst_;
   std::optional<Finding> first_missing_, first_overwritten_, worst_wrong_;
-  // Which rows, heads, ... hold a fault.
-  std::vector<bool> rows_, heads_, splits_, columns_, sequences_;
+  FaultPattern pattern_;
 };
 
 }  // namespace attest

@@ -7,6 +7,7 @@
 
 #include "fuzz/distributions/distribution.hpp"
 #include "fuzz/problems/suites.hpp"
+#include "fuzz/properties/property.hpp"
 #include "harness/core/kernel.hpp"
 
 namespace attest {
@@ -43,6 +44,10 @@ Result<Case> known_case(std::string_view token) {
                              names(all_kernels(), [](const Kernel* k) { return k->name(); })));
   }
   if (find_distribution(c->distribution) == nullptr) return unknown_distribution(c->distribution);
+  if (c->property != kOracle && find_property(c->property) == nullptr) {
+    return usage(fmt::format("there is no property '{}'; there are: {}, {}", c->property, kOracle,
+                             names(all_properties(), [](const Property* p) { return p->name(); })));
+  }
   return c;
 }
 

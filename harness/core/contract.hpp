@@ -74,7 +74,12 @@ struct Contract {
   Arithmetic arithmetic;
   SplitRule split_rule;
   EmptyRow empty_row = EmptyRow::kZerosAndMinusInf;  // o and lse of a row that sees no token
-  bool run_to_run_bitwise = true;
+  // What shows in no bit of o, lse and partials.
+  bool run_to_run_bitwise = true;  // another run, and the order in which workgroups and waves run
+  bool layout_invariant = false;   // where the tokens of a problem lie: pages, their size, order of the grid
+  // Of a row: which other sequences, query tokens and heads the launch has, and how many. It depends on its own q,
+  // tokens and split plan alone.
+  bool batch_invariant = false;
 };
 
 }  // namespace attest

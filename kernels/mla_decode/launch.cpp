@@ -83,6 +83,8 @@ Contract contract_of(bool partials_are_fp32, int head_tile) {
   contract.split_rule = {.min_tokens = kMinSplitTokens};
   contract.empty_row = EmptyRow::kZerosAndMinusInf;
   contract.run_to_run_bitwise = true;
+  contract.layout_invariant = true;
+  contract.batch_invariant = true;
   return contract;
 }
 

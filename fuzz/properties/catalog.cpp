@@ -1,0 +1,23 @@
+#include "fuzz/properties/catalog.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace attest {
+
+std::span<const Property* const> all_properties() {
+  static const std::array kAll = {
+      &memory_property(), &repeat_property(), &poison_property(),    &schedule_property(),
+      &grid_property(),   &pages_property(),  &page_size_property(),
+  };
+  return kAll;
+}
+
+const Property* find_property(std::string_view name) {
+  const auto all = all_properties();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const Property* property) { return property->name() == name; });
+  return found == all.end() ? nullptr : *found;
+}
+
+}  // namespace attest
