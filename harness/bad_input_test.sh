@@ -151,6 +151,38 @@ test_OutOfMemoryNeverCrashes() {
 test_AFolderThatCannotBeWrittenIsInfrastructure() {
   expect 4 "/proc/nope" attest nightly --tier smoke --out /proc/nope
 }
+test_AnUnreadableLedgerIsUsage() {
+  expect 2 "nope" attest run "$kSmallCase" --ledger nope
+  local rest="issue=https://host/7 expires=2027-03-31"
+  printf '# fine\ntolerated bucket=* %s\ntolerated bukcet=* %s\n' "$rest" "$rest" >ledger
+  expect 2 "ledger:3: unknown key 'bukcet'" attest run "$kSmallCase" --ledger ledger
+  expect 2 "ledger:3: unknown key 'bukcet'" attest nightly --ledger ledger --out out
+  printf 'tolerated bucket=* issue=https://host/7 expires=tomorrow\n' >ledger
+  expect 2 "ledger:1: expires=tomorrow" attest run "$kSmallCase" --ledger ledger
+  printf 'tolerated bucket=* expires=2027-03-31\n' >ledger
+  expect 2 "ledger:1: no issue=" attest run "$kSmallCase" --ledger ledger
+}
+test_AnExpiredLineOfTheLedgerIsSaidAndExcusesNothing() {
+  printf 'quarantined kernel=mla_decode issue=https://host/7 expires=2026-01-31\n' >ledger
+  expect 0 "ledger:1: expired on 2026-01-31" attest run "$kSmallCase" --ledger ledger --code-objects "$code_objects"
+}
+test_AToleratedCaseThatPassesIsNotGreen() {
+  printf 'tolerated bucket=* token=%s issue=https://host/7 expires=9999-12-31\n' "$kSmallCase" >ledger
+  expect 1 "xpass 1" attest run "$kSmallCase" --ledger ledger --code-objects "$code_objects"
+  expect 0 "passed 1" attest run "$kSmallCase" --ledger none --code-objects "$code_objects"
+}
+test_AQuarantinedCaseIsSkipped() {
+  printf 'quarantined token=*s=65* issue=https://host/7 expires=9999-12-31\n' >ledger
+  expect 5 "quarantined: https://host/7" attest run "$kSmallCase" --ledger ledger --code-objects nope
+}
+test_ABadCorpusIsUsage() {
+  expect 2 "nope" attest run --corpus nope
+  mkdir corpus
+  printf '%s  # merge.wrong.all.mla_decode\nv1:bogus=1\n' "$kSmallCase" >corpus/mla_decode.tokens
+  expect 2 "corpus/mla_decode.tokens:2: " attest run --corpus corpus
+  rm corpus/mla_decode.tokens
+  expect 5 "nothing" attest run --corpus corpus
+}
 # Ctrl-C after the first finished case: exit code 3, and the file holds every finished case as whole lines.
 test_CtrlCKeepsFinishedCases() {
   local code=0 finished

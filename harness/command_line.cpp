@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 
 #include "harness/commands.hpp"
@@ -43,6 +44,11 @@ CLI::App& add_command(CLI::App& app, Parsed& parsed, const std::string& name,
   return sub;
 }
 
+void add_ledger(CLI::App& command, CommonOptions& common) {
+  command.add_option("--ledger", common.ledger, "file of known failures; none: nothing is excused")
+      ->capture_default_str();
+}
+
 void add_run(CLI::App& app, Parsed& parsed) {
   CLI::App& run = add_command(app, parsed, "run", "run cases and judge them",
                               [&] { return command_run(parsed.common, parsed.selection); });
@@ -53,6 +59,9 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--match", parsed.selection.match,
                  "of these, or of all suites, the cases whose token holds it; with * ? [ a glob "
                  "over the token");
+  run.add_option("--corpus", parsed.selection.corpus,
+                 "folder of failures that were kept (*.tokens): run first");
+  add_ledger(run, parsed.common);
 }
 
 void add_bench(CLI::App& app, Parsed& parsed) {
@@ -126,6 +135,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
       ->capture_default_str();
   nightly.add_option("--out", parsed.out,
                      "folder of results.jsonl; default: a new one in attest-out/");
+  add_ledger(nightly, parsed.common);
   add_command(app, parsed, "doctor", "what is here, what is missing, how to get it",
               [&] { return command_doctor(parsed.common); });
   add_bench(app, parsed);
@@ -157,6 +167,7 @@ int run_command_line(int argc, const char* const* argv) {
   parsed.common.device = kDefaultDevice;
   parsed.common.code_objects = ATTEST_CODE_OBJECT_DIR;
   parsed.common.threads = host_threads();
+  if (std::filesystem::exists(ATTEST_LEDGER)) parsed.common.ledger = ATTEST_LEDGER;
   CLI::App app{
       "attest verifies GPU attention-decode kernels: their numbers and what they do to memory.\n"
       "Exit codes: 0 passed, 1 failed, 2 usage, 3 incomplete, 4 infrastructure, 5 proves too "

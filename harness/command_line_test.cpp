@@ -9,6 +9,7 @@
 #include "fuzz/problems/suites.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
+#include "harness/corpus.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/runner.hpp"
 
@@ -158,6 +159,19 @@ TEST(Run, PassesASmallCaseOnTheEmulator) {
   EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
   EXPECT_TRUE(answer.out.starts_with("passed   v1:k=mla_decode:h=5")) << answer.out;
   EXPECT_TRUE(says(answer.out, "1 of 1 cases: passed 1")) << answer.out;
+}
+
+TEST(Run, PassesTheCorpusOfTheTreeWhoseTokensAreCanonical) {
+  const Answer answer = attest_says({"run", "--corpus", ATTEST_SOURCE_DIR "/fuzz/corpus"});
+  EXPECT_EQ(answer.code, 0) << answer.out << answer.err;
+  const auto cases = read_corpus(ATTEST_SOURCE_DIR "/fuzz/corpus");
+  std::ifstream file(ATTEST_SOURCE_DIR "/fuzz/corpus/mla_decode.tokens");
+  std::ostringstream text;
+  text << file.rdbuf();
+  for (const CorpusCase& one : *cases) {
+    if (one.c.kernel != "mla_decode") continue;
+    EXPECT_TRUE(says(text.str(), "\n" + to_token(one.c) + "  # ")) << to_token(one.c);
+  }
 }
 
 TEST(Repro, ShowsStagesWorstElementsAndTerms) {

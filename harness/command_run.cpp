@@ -27,6 +27,9 @@ int run_and_report(const CommonOptions& common, const std::string& command,
     fmt::print(stderr, "attest: nothing is selected, so nothing is proven\n");
     return exit_code(Tally{});
   }
+  const auto ledger = Ledger::open(common.ledger);
+  if (!ledger.ok()) return report_trouble(ledger.trouble());
+  for (const std::string& line : ledger->warnings()) fmt::print(stderr, "attest: {}\n", line);
   auto device = open_device(common.device, {.threads = common.threads});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
@@ -34,7 +37,7 @@ int run_and_report(const CommonOptions& common, const std::string& command,
                          static_cast<std::int64_t>(cases.size())};
   for (const auto& reporter : reporters) reporter->run_begin(header);
   const VerifyOptions options{common.code_objects, common.threads, {}, certify};
-  const Tally tally = run_cases(cases, **device, options, reporters);
+  const Tally tally = run_cases(cases, **device, options, reporters, stop_requested, *ledger);
   for (const auto& reporter : reporters) {
     if (reporter->trouble().empty()) continue;
     return report_trouble(

@@ -16,6 +16,7 @@ struct CommonOptions {
   std::string code_objects;  // folder
   int threads = 0;           // of the host
   bool json = false;         // machine-readable stdout
+  std::string ledger = "none";  // file of known failures (ledger.hpp)
 };
 
 struct DetectRequest {

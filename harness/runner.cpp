@@ -36,8 +36,8 @@ void stop_on_interrupt() {
 }
 
 Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
-                std::span<const std::unique_ptr<Reporter>> reporters,
-                const std::atomic<bool>& stop) {
+                std::span<const std::unique_ptr<Reporter>> reporters, const std::atomic<bool>& stop,
+                const Ledger& ledger) {
   Tally tally;
   const auto begin = Clock::now();
   for (const Case& c : cases) {
@@ -47,7 +47,7 @@ Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions
     CaseRecord record{to_token(c), {}, 0};
     for (const auto& reporter : reporters) reporter->case_begin(tally.total(), record.token);
     const auto case_begin = Clock::now();
-    record.verdict = verify(*kernel, device, c, options);
+    record.verdict = verify_with_ledger(ledger, *kernel, device, c, options);
     record.total_ms = ms_since(case_begin);
     for (const auto& reporter : reporters) reporter->case_end(record);
     tally.add(record.verdict.status);

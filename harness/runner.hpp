@@ -7,6 +7,7 @@
 
 #include "harness/core/case.hpp"
 #include "harness/core/device.hpp"
+#include "harness/ledger.hpp"
 #include "harness/verify.hpp"
 #include "reports/reporter.hpp"
 
@@ -20,6 +21,6 @@ void stop_on_interrupt();
 // Every case names a kernel that exists.
 Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
                 std::span<const std::unique_ptr<Reporter>> reporters,
-                const std::atomic<bool>& stop = stop_requested);
+                const std::atomic<bool>& stop = stop_requested, const Ledger& ledger = {});
 
 }  // namespace attest

@@ -69,5 +69,16 @@ TEST(RunCases, AreNotInterruptedByAStopAfterTheLastCase) {
   EXPECT_FALSE(run_cases(three_cases(), device, {"", 1, {}}, reporters, stop).interrupted);
 }
 
+TEST(RunCases, LookIntoTheLedgerBeforeAndAfterEachCase) {
+  FakeDevice device;
+  const auto ledger = Ledger::parse(
+      "quarantined token=v1:h=1 issue=https://a expires=2027-01-01\n"
+      "tolerated bucket=*.unwritten.* token=*h=2* issue=https://a expires=2027-01-01\n",
+      "ledger", std::chrono::year(2027) / 1 / 1);
+  ASSERT_TRUE(ledger.ok());
+  const Tally tally = run_cases(three_cases(), device, {"", 1, {}}, {}, stop_requested, *ledger);
+  EXPECT_EQ(tally_text(tally), "failed 1, skipped 1, xfail 1");
+}
+
 }  // namespace
 }  // namespace attest

@@ -9,6 +9,7 @@
 #include "fuzz/problems/suites.hpp"
 #include "fuzz/properties/property.hpp"
 #include "harness/core/kernel.hpp"
+#include "harness/corpus.hpp"
 
 namespace attest {
 namespace {
@@ -52,7 +53,13 @@ Result<Case> known_case(std::string_view token) {
 }
 
 Result<std::vector<Case>> select_cases(const Selection& selection) {
-  std::vector<std::string> tokens = selection.tokens;
+  std::vector<std::string> tokens;
+  if (!selection.corpus.empty()) {
+    const auto kept = read_corpus(selection.corpus);
+    if (!kept.ok()) return kept.trouble();
+    for (const CorpusCase& one : *kept) tokens.push_back(to_token(one.c));
+  }
+  tokens.insert(tokens.end(), selection.tokens.begin(), selection.tokens.end());
   const auto take = [&](const Suite& suite) {
     tokens.insert(tokens.end(), suite.tokens.begin(), suite.tokens.end());
   };
@@ -64,7 +71,7 @@ Result<std::vector<Case>> select_cases(const Selection& selection) {
     }
     take(*suite);
   }
-  if (tokens.empty() && !selection.match.empty()) {
+  if (tokens.empty() && selection.corpus.empty() && !selection.match.empty()) {
     for (const Suite& suite : all_suites()) take(suite);
   }
   std::vector<Case> cases;

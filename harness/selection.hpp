@@ -12,10 +12,11 @@ struct Selection {
   std::vector<std::string> suites;
   std::string match;  // glob over the whole token when it has *, ? or [; else a part of it; alone:
                       // over all suites
+  std::string corpus = {};  // folder of failures that were kept (corpus.hpp): run first
 };
 
-// In the order given, each once. Trouble kUsage: a malformed token, an unknown suite, kernel or
-// distribution.
+// Those of the corpus, then in the order given, each once. Trouble kUsage: a malformed token, an
+// unknown suite, kernel or distribution.
 Result<std::vector<Case>> select_cases(const Selection& selection);
 
 // The case of a token whose kernel and distribution exist.
