@@ -11,5 +11,16 @@ const Property& schedule_property();
 const Property& grid_property();
 const Property& pages_property();
 const Property& page_size_property();
+const Property& splits_property();
+const Property& prefix_property();
+const Property& masked_tokens_property();
+const Property& duplicated_property();
+const Property& shifted_property();
+const Property& scaled_property();
+const Property& constant_v_property();
+const Property& lone_token_property();
+const Property& batch_property();
+const Property& heads_property();
+const Property& mtp_rows_property();
 
 }  // namespace attest
