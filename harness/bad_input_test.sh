@@ -50,6 +50,19 @@ test_AMalformedTokenIsUsage() {
   expect 2 "v1" attest run ""
   expect 2 "'nonsense'" attest repro nonsense
 }
+test_AStandalonePathIsCheckedBeforeTheRun() {
+  expect 2 "name it .cpp" attest repro "$kSmallCase" --standalone repro.txt
+  expect 4 "there is no folder nowhere" attest repro "$kSmallCase" --standalone nowhere/repro.cpp
+  mkdir repro.cpp
+  expect 4 "repro.cpp: it is a folder" attest repro "$kSmallCase" --standalone repro.cpp
+  grep -q verdict stdout && fail "the case ran"
+  expect 2 "--json" attest repro "$kSmallCase" --standalone other.cpp --json
+}
+test_StandaloneWritesNothingOfACaseThatPasses() {
+  expect 0 "nothing to reproduce, nothing written: the case is passed" \
+    attest repro "$kSmallCase" --code-objects "$code_objects" --standalone repro.cpp
+  [[ ! -e repro.cpp ]] || fail "a program was written"
+}
 test_AnUnknownKeyIsUsage() {
   expect 2 "unknown key 'bogus'" attest run v1:k=mla_decode:bogus=3
 }

@@ -21,7 +21,7 @@ struct Parsed {
   Selection selection;
   SoundnessOptions soundness;
   DetectRequest detect;
-  std::string tier = "smoke", out, token, unit;
+  std::string tier = "smoke", out, token, unit, standalone;
   std::function<int()> command;
 };
 
@@ -62,6 +62,18 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--corpus", parsed.selection.corpus,
                  "folder of failures that were kept (*.tokens): run first");
   add_ledger(run, parsed.common);
+}
+
+void add_repro(CLI::App& app, Parsed& parsed) {
+  CLI::App& repro =
+      add_command(app, parsed, "repro", "run one case and show all about it", [&] {
+        return command_repro(parsed.common, parsed.token, parsed.standalone);
+      });
+  repro.add_option("token", parsed.token, "the case")->required();
+  repro
+      .add_option("--standalone", parsed.standalone,
+                  "of a failure, write a C++ program that shows it without attest; compile and run it")
+      ->excludes("--json");
 }
 
 void add_bench(CLI::App& app, Parsed& parsed) {
@@ -118,9 +130,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_command(app, parsed, "list", "kernels, devices, suites, distributions, report formats",
               [&] { return command_list(parsed.common); });
   add_run(app, parsed);
-  CLI::App& repro = add_command(app, parsed, "repro", "run one case and show all about it",
-                                [&] { return command_repro(parsed.common, parsed.token); });
-  repro.add_option("token", parsed.token, "the case")->required();
+  add_repro(app, parsed);
   CLI::App& explain = add_command(
       app, parsed, "explain", "what a case could show: data, tiers, visibility; runs no kernel",
       [&] { return command_explain(parsed.common, parsed.token, parsed.unit); });

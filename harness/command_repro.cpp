@@ -7,7 +7,9 @@
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
+#include "harness/recording_device.hpp"
 #include "harness/runner.hpp"
+#include "harness/standalone/standalone.hpp"
 
 namespace attest {
 namespace {
@@ -103,12 +105,50 @@ class StageClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
+// The case, with all that the device is told and what shows a failure.
+Verdict verify_and_record(const Kernel& kernel, Device& device, const Case& c,
+                          VerifyOptions options, Failure& failure) {
+  RecordingDevice recording(device);
+  options.at_judgement = [&](const Judgement& judgement) {
+    failure.elements = faulty_elements(judgement, recording.record());
+  };
+  failure.verdict = verify(kernel, recording, c, options);
+  failure.token = to_token(c);
+  failure.device = device.name();
+  failure.record = recording.record();
+  if (failure.verdict.status == Status::kFailed) {
+    for (FaultyElement& changed : changed_elements(c.problem, failure.record))
+      failure.elements.push_back(std::move(changed));
+  }
+  return failure.verdict;
+}
+
+// Writes the program of a failure; the exit code: `code`, or that of trouble.
+int report_standalone(const Failure& failure, const StandaloneOptions& options, int code) {
+  const Status status = failure.verdict.status;
+  if (status != Status::kFailed && !failure.stops()) {
+    fmt::print("standalone  nothing to reproduce, nothing written: the case is {}\n",
+               to_string(status));
+    return code;
+  }
+  const auto end = write_standalone(failure, options);
+  if (!end.ok()) return report_trouble(end.trouble());
+  fmt::print("program     {}\n            {}\ncompile     {}\nrun         {}\n", options.file,
+             end->label, end->compile, end->run);
+  return end->was_run ? code : 4;
+}
+
 }  // namespace
 
-int command_repro(const CommonOptions& common, const std::string& token) {
+int command_repro(const CommonOptions& common, const std::string& token,
+                  const std::string& standalone) {
   if (common.json) return command_run(common, {.tokens = {token}, .suites = {}, .match = {}});
   const Result<Case> c = known_case(token);
   if (!c.ok()) return report_trouble(c.trouble());
+  if (!standalone.empty()) {
+    const Outcome path = check_standalone_path(standalone);
+    if (!path.ok()) return report_trouble(path.trouble());
+  }
   auto device = open_device(common.device, {.threads = common.threads});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
@@ -119,12 +159,18 @@ int command_repro(const CommonOptions& common, const std::string& token) {
   StageClock clock;
   VerifyOptions options{common.code_objects, common.threads, {}, true};
   options.at_stage = [&](std::string_view stage) { clock.at(stage); };
-  const Verdict verdict = verify(kernel, **device, *c, options);
+  Failure failure;
+  const Verdict verdict = standalone.empty()
+                              ? verify(kernel, **device, *c, options)
+                              : verify_and_record(kernel, **device, *c, options, failure);
   clock.at("");
   print_verdict(verdict);
   Tally tally;
   tally.add(verdict.status);
-  return exit_code(tally);
+  if (standalone.empty()) return exit_code(tally);
+  const std::string object = kernel.code_object((*device)->target());
+  return report_standalone(failure, {standalone, common.code_objects + "/" + object, object},
+                           exit_code(tally));
 }
 
 }  // namespace attest

@@ -32,7 +32,9 @@ int command_list(const CommonOptions& common);
 int command_doctor(const CommonOptions& common);
 int command_run(const CommonOptions& common, const Selection& selection);
 int command_nightly(const CommonOptions& common, const std::string& tier, std::string out_folder);
-int command_repro(const CommonOptions& common, const std::string& token);
+// `standalone` names the program that shows the failure without attest; empty: none is wanted.
+int command_repro(const CommonOptions& common, const std::string& token,
+                  const std::string& standalone);
 // `unit` names the matrix unit whose sums the bounds allow for; empty: the device's.
 int command_explain(const CommonOptions& common, const std::string& token, const std::string& unit);
 int command_bench_emulator(const CommonOptions& common, const std::string& markdown_path);

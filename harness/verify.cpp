@@ -61,6 +61,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   const Subject subject{kernel.name(), c.problem, contract, walk.num_splits,
                         find_distribution(c.distribution)->blind_to()};
   Verdict verdict = judge(subject, *output, *wanted, explain);
+  if (options.at_judgement) options.at_judgement({subject, *output, *wanted});
   second_look(subject, *inputs, *output, *wanted, verdict);
   begin("evidence");
   prove(subject, *inputs, *output, *wanted, verdict);

@@ -10,12 +10,25 @@
 
 namespace attest {
 
+struct Output;
+struct Reference;
+struct Subject;
+
+// What a verdict on numbers was made of.
+struct Judgement {
+  const Subject& subject;
+  const Output& output;
+  const Reference& reference;
+};
+
 struct VerifyOptions {
   std::string code_objects;  // the folder of code objects
   int threads = 1;           // of generation and reference; a device has its own
   std::function<void(std::string_view stage)> at_stage = {};  // told when a stage begins
   bool certify =
       false;  // recompute rows of a pass by an oracle that shares nothing with reference()
+  // Told of each output that was judged, while the device holds nothing of it any more.
+  std::function<void(const Judgement&)> at_judgement = {};
 };
 
 Verdict verify(const Kernel& kernel, Device& device, const Case& c, const VerifyOptions& options);

@@ -38,6 +38,13 @@ class KernelArguments {
     offsets_.push_back(at);
     return *this;
   }
+  // One argument of any size at the byte that a code object's metadata names, behind those before it.
+  KernelArguments& add_at(std::size_t at, std::span<const std::byte> argument) {
+    bytes_.resize(at + argument.size());
+    if (!argument.empty()) std::memcpy(bytes_.data() + at, argument.data(), argument.size());
+    offsets_.push_back(at);
+    return *this;
+  }
   std::span<const std::byte> bytes() const { return bytes_; }
   std::span<const std::size_t> offsets() const { return offsets_; }  // of each argument
 

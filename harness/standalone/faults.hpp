@@ -1,0 +1,34 @@
+// Which elements show a failure, where they lie in the device's buffers, and what they should be.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/core/problem.hpp"
+#include "harness/recording_device.hpp"
+#include "harness/verify.hpp"
+
+namespace attest {
+
+struct FaultyElement {
+  std::string name;        // "o[sequence 0, query token 0, head 3, column 17]"
+  std::size_t event = 0;   // of Record::events: the read that showed it
+  std::size_t offset = 0;  // byte of that read's buffer
+  int bytes = 2;           // 2: bf16; 4: fp32
+  std::uint32_t seen = 0;  // its bits
+  bool exact = false;      // it must hold the bits of `wanted`; else lie in [low, high]
+  std::uint32_t wanted = 0;
+  double expected = 0, bound = 0;  // of the gate that it breaks
+  double low = 0, high = 0;        // what all gates together accept, as stored
+};
+
+inline constexpr std::size_t kFaultsShown = 16;  // of a tensor
+
+// The worst elements of each tensor that has a fault; those that are missing come first.
+std::vector<FaultyElement> faulty_elements(const Judgement& judgement, const Record& record);
+
+// What the kernel changed in its inputs and in the pads of o.
+std::vector<FaultyElement> changed_elements(const Problem& problem, const Record& record);
+
+}  // namespace attest
