@@ -13,6 +13,7 @@ std::span<const Distribution* const> all_distributions() {
       &deep_spread_distribution(),   &sink_distribution(),          &ones_distribution(),
       &positive_distribution(),      &alternating_distribution(),   &column_scales_distribution(),
       &subnormal_distribution(),     &head_distinct_distribution(), &periodic_distribution(),
+      &one_hot_distribution(),
   };
   return kAll;
 }

@@ -25,5 +25,6 @@ const Distribution& column_scales_distribution();
 const Distribution& subnormal_distribution();
 const Distribution& head_distinct_distribution();
 const Distribution& periodic_distribution();
+const Distribution& one_hot_distribution();
 
 }  // namespace attest

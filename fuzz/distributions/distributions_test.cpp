@@ -141,7 +141,7 @@ TEST(Distributions, PlannedLogitsAreTheSameAtAnyScale) {
   for (const char* name :
        {"wide_logits", "needles", "monotone", "decreasing", "rescale_steps", "huge_logits",
         "very_negative", "deep_spread", "sink", "ones", "positive", "alternating", "column_scales",
-        "subnormal", "head_distinct"}) {
+        "subnormal", "head_distinct", "one_hot"}) {
     const Walk walk{SplitRule{}, 1, 16};
     const Problem p{.h_q = 4, .s_kv = {80}};
     const auto sampler = prepare(name, p, walk);

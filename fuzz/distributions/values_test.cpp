@@ -24,6 +24,30 @@ TEST(Ones, VIsOne) {
   for (int column = 0; column < kDV; ++column) EXPECT_EQ(decode_bf16(row[column]), 1);
 }
 
+// Of 512 tokens each has a column of its own, and its logit says which rows match it.
+TEST(OneHot, AColumnNamesATokenAndALogitTheRowsThatMatch) {
+  const Problem p{.h_q = 3, .s_kv = {512, 8}, .s_q = {2, 1}};
+  const auto sampler = prepare("one_hot", p, {}, {7});
+  std::set<int> columns;
+  for (int token = 0; token < 512; ++token) {
+    const Values row = kv_row(*sampler, 0, token);
+    const int column = (token + 64 + 7) % kDV;
+    EXPECT_EQ(decode_bf16(row[column]), 1) << token;
+    EXPECT_EQ(std::count(row.begin(), row.end(), 0), kDQk - 2) << token;
+    columns.insert(column);
+  }
+  EXPECT_EQ(columns.size(), 512u);
+  for (int query : {0, 1}) {
+    for (int head = 0; head < 3; ++head) {
+      const std::vector<double> x = logits(p, *sampler, 0, query, head);
+      for (int token = 0; token < 512; ++token) {
+        // Source: k is rounded to bf16, by up to 2^-9 of itself.
+        EXPECT_NEAR(x[token], token % 64 == 3 * query + head ? 3 : 0, 3 * 0x1p-9) << token;
+      }
+    }
+  }
+}
+
 TEST(Positive, VIsInOneToTwoAndTakesAllOfIt) {
   const Problem p;
   for (const char* name : {"positive", "monotone", "decreasing", "rescale_steps"}) {

@@ -93,6 +93,7 @@ constexpr std::string_view kSmoke[] = {
     "v1:k=mla_decode:h=128:s=130,65:q=2:page=16:splits=2:dist=head_distinct",
     "v1:k=mla_decode:h=12:s=320,321,383,640:page=64:splits=8:prefix=320:dist=head_distinct",
     "v1:k=mla_decode:s=1000,64:page=64:splits=8:dist=periodic",
+    "v1:k=mla_decode:h=12:s=1,63,65,300:q=2:page=16:splits=2:dist=one_hot",
     // The other partials.
     "v1:k=mla_decode_bf16_partials:s=1000:splits=8:dist=needles",
     "v1:k=mla_decode_bf16_partials:h=12:s=500,0,65,1:q=2:page=16:splits=7:dist=needles",
