@@ -63,14 +63,3 @@ foreach(function ${attest_functions})
     COMMAND bash ${attest_bad_input} $<TARGET_FILE:attest_cli> ${ATTEST_CODE_OBJECT_DIR} ${name})
   set_tests_properties(BadInput.${name} PROPERTIES LABELS bad_input TIMEOUT 300)
 endforeach()
-
-# Edits to the kernel that the smoke tier must see, one a file (harness/mutation_check.sh).
-file(GLOB attest_mutants CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/mutants/*.sed)
-foreach(mutant none ${attest_mutants})
-  cmake_path(GET mutant STEM name)
-  string(REGEX REPLACE "^none$" "TheUneditedKernelIsGreen" name ${name})
-  add_test(NAME Mutants.${name}
-    COMMAND bash ${PROJECT_SOURCE_DIR}/harness/mutation_check.sh $<TARGET_FILE:attest_cli>
-            ${PROJECT_SOURCE_DIR} ${mutant} ${attest_hip_clang} ${attest_amd_flags})
-  set_tests_properties(Mutants.${name} PROPERTIES LABELS mutants TIMEOUT 600)
-endforeach()

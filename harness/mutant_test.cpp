@@ -156,5 +156,36 @@ TEST(MutantCollection, NoTwoMakeTheSameEdit) {
   }
 }
 
+int count(bool (Mutant::*is)() const) {
+  const auto mutants = collection();
+  return static_cast<int>(
+      std::count_if(mutants.begin(), mutants.end(), [&](const Mutant& m) { return (m.*is)(); }));
+}
+
+TEST(MutantCollection, DefectsOfManyClassesCheatsAndRightKernelsAreThere) {
+  std::set<std::string> classes;
+  for (const Mutant& mutant : collection()) {
+    if (mutant.is_defect()) classes.insert(mutant.bug_class);
+  }
+  EXPECT_GE(classes.size(), 14u);
+  EXPECT_GE(count(&Mutant::is_defect), 60);
+  EXPECT_GE(count(&Mutant::is_cheat), 6);
+  EXPECT_GE(count(&Mutant::is_benign), 6);
+}
+
+TEST(MutantCollection, ABenignOneSaysWhyTheContractAllowsIt) {
+  for (const Mutant& mutant : collection()) {
+    EXPECT_EQ(mutant.is_benign(), mutant.defect.starts_with("none: ")) << mutant.name;
+  }
+}
+
+TEST(MutantCollection, EveryClassIsExplainedInTheReadme) {
+  std::ifstream stream(ATTEST_SOURCE_DIR "/fuzz/mutants/README.md");
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  for (const std::string_view bug_class : mutant_classes()) {
+    EXPECT_NE(text.find("| " + std::string(bug_class) + " |"), std::string::npos) << bug_class;
+  }
+}
+
 }  // namespace
 }  // namespace attest

@@ -1,0 +1,42 @@
+// A mutant, built: code objects by the project's own compiler and flags and, where the launcher is
+// edited, a shared object of the launcher. What is built is kept, keyed by a hash of the edited
+// sources and the commands.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "harness/core/kernel.hpp"
+#include "harness/mutant.hpp"
+
+namespace attest {
+
+struct BuildOptions {
+  std::string target;           // Device::target() of the device that will run it
+  std::string code_objects;     // the folder of the unedited kernels' code objects
+  std::string source_dir = {};  // empty: the tree that this program was built from
+  std::string cache_dir = {};   // empty: mutants/ of this program's build folder
+};
+
+class BuiltMutant {
+ public:
+  BuiltMutant(std::string code_objects, std::shared_ptr<void> launcher)
+      : code_objects_(std::move(code_objects)), launcher_(std::move(launcher)) {}
+
+  // The folder of code objects, as VerifyOptions and execute() take it.
+  const std::string& code_objects() const { return code_objects_; }
+  // The kernel of that name as the edited launcher makes it, or this program's own where no
+  // launcher is edited; null when no kernel has the name. Its code lies in this object, which must
+  // outlive it.
+  std::unique_ptr<Kernel> make_kernel(std::string_view name) const;
+
+ private:
+  std::string code_objects_;
+  std::shared_ptr<void> launcher_;  // of dlopen; null where no launcher is edited
+};
+
+// Trouble: kUsage when the mutant does not apply, edits nothing that is built, or does not compile
+// (with the compiler's first lines); kInfra when the machine cannot build.
+Result<BuiltMutant> build_mutant(const Mutant& mutant, const BuildOptions& options);
+
+}  // namespace attest
