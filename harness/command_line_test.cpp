@@ -7,6 +7,7 @@
 
 #include "fuzz/distributions/distribution.hpp"
 #include "fuzz/problems/suites.hpp"
+#include "fuzz/properties/property.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/corpus.hpp"
@@ -58,6 +59,8 @@ TEST(CommandLine, UnknownNamesAreUsageErrorsThatListTheKnownOnes) {
   EXPECT_TRUE(says(attest_says({"run", "v1:k=mla_decod"}).err, "there are: mla_decode"));
   EXPECT_EQ(attest_says({"run", "v1:k=mla_decod"}).code, 2);
   EXPECT_TRUE(says(attest_says({"run", "v1:dist=flat"}).err, "there are: normal, small_normal"));
+  EXPECT_TRUE(says(attest_says({"run", "v1:prop=symmetry"}).err, "there are: oracle, memory"));
+  EXPECT_EQ(attest_says({"run", "v1:prop=symmetry"}).code, 2);
   EXPECT_TRUE(says(attest_says({"run", "--suite", "smoky"}).err, "there are: smoke, ragged"));
   EXPECT_EQ(attest_says({"nightly", "--tier", "hourly"}).code, 2);
   const Answer detect = attest_says({"detect", "--length", "64", "--distribution", "flat"});
@@ -97,6 +100,7 @@ TEST(List, NamesEveryKernelDeviceSuiteAndDistribution) {
   EXPECT_EQ(json["devices"].size(), list_devices().size());
   EXPECT_EQ(json["suites"].size(), all_suites().size());
   EXPECT_EQ(json["distributions"].size(), all_distributions().size());
+  EXPECT_EQ(json["properties"].size(), all_properties().size() + 1);  // and the oracle
   EXPECT_TRUE(says(attest_says({"list"}).out, "prefix_boundary"));
 }
 

@@ -30,9 +30,17 @@ class Splits final : public TwiceProperty {
   static Problem with_other_splits(Problem p, const Case& c, const Kernel& kernel) {
     constexpr int kMany = 65;                 // more than a merge takes at a time
     constexpr std::int64_t kRowsOfMany = 64;  // at most: 65 partials of 64 rows are 8 MiB
-    std::vector<int> others = {1, 2, 3, 4, 7, 8, 16};
-    if (p.rows() <= kRowsOfMany) others.push_back(kMany);
-    std::erase(others, kernel.num_splits(c.problem));
+    const SplitRule rule = kernel.contract(c.problem).split_rule;
+    const int now = kernel.num_splits(c.problem);
+    std::vector<int> others, cut_alike;
+    for (const int n : {1, 2, 3, 4, 7, 8, 16, kMany}) {
+      if (n == now || (n == kMany && p.rows() > kRowsOfMany)) continue;
+      const bool alike = std::all_of(p.s_kv.begin(), p.s_kv.end(), [&](int s_kv) {
+        return live_splits(rule, s_kv, n) == live_splits(rule, s_kv, now);
+      });
+      (alike ? cut_alike : others).push_back(n);
+    }
+    if (others.empty()) others = cut_alike;  // one with a merge, or one with other strides
     p.num_splits = others[choice_of(c, 'n') % others.size()];
     return p;
   }

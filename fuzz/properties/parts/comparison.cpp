@@ -64,14 +64,17 @@ void Comparison::near(const Element& e, Held actual, double expected, double all
   }
   ++compared_;
   const double error = std::abs(value_of(e.format, actual.bits) - expected);
-  if (actual.written && error <= allowed && !(error > closest_.ratio * allowed)) return;
+  const bool within = error <= allowed;  // false for a NaN
+  if (within && !(error > closest_.ratio * allowed)) return;
   Worst at = describe(e, actual.bits, expected, bits_of(e.format, expected), allowed);
-  if (!actual.written) return fault(e, "unwritten", std::move(at));
-  if (!is_finite(e, actual) || !std::isfinite(expected)) {
-    return fault(e, "nonfinite", std::move(at));
+  if (within) {
+    closest_ = std::move(at);
+  } else if (!actual.written) {
+    fault(e, "unwritten", std::move(at));
+  } else {
+    const bool finite = is_finite(e, actual) && std::isfinite(expected);
+    fault(e, finite ? "wrong" : "nonfinite", std::move(at));
   }
-  if (!(error <= allowed)) return fault(e, "wrong", std::move(at));
-  closest_ = std::move(at);
 }
 
 void Comparison::written(const Element& e, Held actual) {
