@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "harness/core/formats.hpp"
 #include "harness/core/kernel.hpp"
@@ -59,11 +60,31 @@ class FakeDevice : public Device {
     if (!ends_with.text.empty()) return ends_with;
     return Done{};
   }
-  Outcome begin_capture() override { return Done{}; }
-  Result<Graph> end_capture() override { return Graph{0}; }
-  Outcome replay(Graph) override { return Done{}; }
+  Outcome begin_capture() override {
+    graphs_.emplace_back();
+    is_capturing_ = true;
+    return Done{};
+  }
+  Result<Graph> end_capture() override {
+    is_capturing_ = false;
+    return Graph{static_cast<int>(graphs_.size()) - 1};
+  }
+  Outcome replay(Graph graph) override {
+    for (const auto& work : graphs_.at(graph.id)) work();
+    return Done{};
+  }
   void set_schedule(Schedule schedule) override { this->schedule = schedule; }
 
+  // What a fake kernel does at a launch: now, or, while a graph is captured, at each of its
+  // replays.
+  void run(const std::function<void()>& work) {
+    if (is_capturing_) {
+      graphs_.back().push_back(work);
+    } else {
+      work();
+    }
+  }
+  bool is_capturing() const { return is_capturing_; }
   bool is_empty() const { return storage_.empty(); }
 
   std::string refuse_to_allocate;  // label
@@ -73,6 +94,8 @@ class FakeDevice : public Device {
  private:
   std::map<std::uint64_t, std::pair<std::unique_ptr<std::vector<std::uint16_t>>, std::uint16_t>>
       storage_;
+  std::vector<std::vector<std::function<void()>>> graphs_;
+  bool is_capturing_ = false;
 };
 
 enum class Defect {
@@ -90,6 +113,14 @@ enum class Defect {
   kWritesPadOfO,
   kChangesKv,
   kWritesDeadSplit,
+  // Only a second launch shows these.
+  kKeepsTheFirstLengths,      // the launcher keeps the lengths of its first call
+  kPlansAtCapture,            // lengths are frozen in a graph
+  kSumsIntoItsWorkspace,      // all but the first launch add to the partials that they find
+  kKeepsTheFirstPages,        // each row's first page is the one it had at the first launch
+  kReturnsThePreviousAnswer,  // o and lse are those of the launch before
+  kWritesTheLastRowOnce,      // and not at later launches
+  kWritesBehindTheBatch,      // of a larger batch, the row behind its last
 };
 
 class FakeKernel : public Kernel {
@@ -105,8 +136,41 @@ class FakeKernel : public Kernel {
   int num_splits(const Problem& p) const override { return p.num_splits > 0 ? p.num_splits : 4; }
   std::string code_object(std::string_view) const override { return "none"; }
 
-  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<FakeKernel>(*this); }
-  Outcome launch(Device&, Module, const Problem& p, const MlaTensors& t) const override {
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<FakeKernel>(defect_); }
+  Outcome launch(Device& device, Module, const Problem& p, const MlaTensors& t) const override {
+    auto& fake = static_cast<FakeDevice&>(device);
+    if (!first_) first_ = p;
+    const bool frozen = defect_ == Defect::kPlansAtCapture && fake.is_capturing();
+    const Problem kept = frozen ? p : *first_;
+    const bool keeps = frozen || defect_ == Defect::kKeepsTheFirstLengths;
+    fake.run([this, p, t, kept, keeps] {
+      Problem now = as_the_tables_say(p, t);
+      for (int seq = 0; keeps && seq < std::min(now.b(), kept.b()); ++seq) {
+        if (now.s_kv[seq] > 0) now.s_kv[seq] = kept.s_kv[seq];
+      }
+      run(now, t);
+    });
+    return Done{};
+  }
+
+ private:
+  template <class T>
+  static T* at(const Buffer& buffer) {
+    return reinterpret_cast<T*>(buffer.address);
+  }
+
+  // What a graph must find when it is replayed.
+  static Problem as_the_tables_say(Problem p, const MlaTensors& t) {
+    for (int seq = 0; seq < p.b(); ++seq) {
+      const int pages = at<int>(t.kv_indptr)[seq + 1] - at<int>(t.kv_indptr)[seq];
+      p.s_q[seq] = at<int>(t.qo_indptr)[seq + 1] - at<int>(t.qo_indptr)[seq];
+      p.s_kv[seq] = pages == 0 ? 0 : (pages - 1) * p.page_size + at<int>(t.kv_last_page_len)[seq];
+    }
+    return p;
+  }
+
+  void run(const Problem& p, const MlaTensors& t) const {
+    keep_first_pages(p, t);
     const int* const qo = at<int>(t.qo_indptr);
     for (int seq = 0; seq < p.b(); ++seq) {
       for (int i = 0; i < p.s_q[seq]; ++i) {
@@ -117,13 +181,28 @@ class FakeKernel : public Kernel {
       }
     }
     damage(p, t);
-    return Done{};
+    if (defect_ == Defect::kReturnsThePreviousAnswer) swap_answer(p, t);
+    ++launches_;
   }
 
- private:
-  template <class T>
-  static T* at(const Buffer& buffer) {
-    return reinterpret_cast<T*>(buffer.address);
+  void keep_first_pages(const Problem& p, const MlaTensors& t) const {
+    if (launches_ > 0 || defect_ != Defect::kKeepsTheFirstPages) return;
+    for (int seq = 0; seq < p.b(); ++seq) {
+      const int entry = at<int>(t.kv_indptr)[seq];
+      first_pages_.push_back(p.s_kv[seq] > 0 ? at<int>(t.kv_indices)[entry] : -1);
+    }
+  }
+
+  void swap_answer(const Problem& p, const MlaTensors& t) const {
+    const std::size_t count = p.total_q() * p.o_stride_t();
+    const std::vector<std::uint16_t> o(at<std::uint16_t>(t.o), at<std::uint16_t>(t.o) + count);
+    const std::vector<float> lse(at<float>(t.lse), at<float>(t.lse) + p.rows());
+    if (answer_o_.size() == count) {
+      std::copy(answer_o_.begin(), answer_o_.end(), at<std::uint16_t>(t.o));
+      std::copy(answer_lse_.begin(), answer_lse_.end(), at<float>(t.lse));
+    }
+    answer_o_ = o;
+    answer_lse_ = lse;
   }
 
   // Pages as the table gives them. Past its end the defective kernel reads the last entry's
@@ -133,6 +212,10 @@ class FakeKernel : public Kernel {
     const int entry = indptr[seq] + token / p.page_size;
     std::int64_t page = at<int>(t.kv_indices)[std::min(entry, indptr[seq + 1] - 1)];
     if (entry >= indptr[seq + 1]) page = (page + 1) % (t.kv.bytes / (p.page_size * kDQk * 2));
+    if (token < p.page_size && seq < static_cast<int>(first_pages_.size()) &&
+        first_pages_[seq] >= 0) {
+      page = first_pages_[seq];
+    }
     return at<std::uint16_t>(t.kv) + (page * p.page_size + token % p.page_size) * kDQk;
   }
 
@@ -180,8 +263,10 @@ class FakeKernel : public Kernel {
   void write_partial(const Problem&, const MlaTensors& t, std::int64_t at_row,
                      const Softmax& s) const {
     at<float>(t.partial_lse)[at_row] = static_cast<float>(s.lse());
+    const bool adds = defect_ == Defect::kSumsIntoItsWorkspace && launches_ > 0;
     for (int d = 0; d < kDV; ++d) {
-      at<float>(t.partial_o)[at_row * kDV + d] = static_cast<float>(s.o[d] / s.sum);
+      float& to = at<float>(t.partial_o)[at_row * kDV + d];
+      to = static_cast<float>(s.o[d] / s.sum) + (adds ? to : 0);
     }
   }
 
@@ -209,8 +294,9 @@ class FakeKernel : public Kernel {
 
   void write_final(const Problem& p, const MlaTensors& t, int token, int head,
                    const Softmax& s) const {
-    if (defect_ == Defect::kLeavesARowUnwritten && token == p.total_q() - 1 && head == p.h_q - 1)
-      return;
+    const bool skips_a_row = defect_ == Defect::kLeavesARowUnwritten ||
+                             (defect_ == Defect::kWritesTheLastRowOnce && launches_ > 0);
+    if (skips_a_row && token == p.total_q() - 1 && head == p.h_q - 1) return;
     auto* const o = at<std::uint16_t>(t.o) + token * p.o_stride_t() + head * p.o_stride_h();
     for (int d = 0; d < kDV; ++d) {
       const double value = s.sum == 0 || defect_ == Defect::kWritesZeros ? 0 : s.o[d] / s.sum;
@@ -225,6 +311,9 @@ class FakeKernel : public Kernel {
     if (defect_ == Defect::kWritesBeforeO) at<std::uint16_t>(t.o)[-1] = 0;
     if (defect_ == Defect::kWritesPadOfO) at<std::uint16_t>(t.o)[kDV] = 0;
     if (defect_ == Defect::kChangesKv) at<std::uint16_t>(t.kv)[t.kv.bytes / 2 - 1] = 0;
+    if (defect_ == Defect::kWritesBehindTheBatch && launches_ > 0) {
+      at<float>(t.lse)[p.rows()] = 0;
+    }
     if (defect_ == Defect::kWritesDeadSplit) {
       at<float>(t.partial_lse)[std::int64_t{num_splits(p)} * p.total_q() * p.h_q - 1] = 0;
     }
@@ -232,6 +321,12 @@ class FakeKernel : public Kernel {
 
   Defect defect_;
   Contract contract_;
+  // What a launcher may remember of earlier calls.
+  mutable std::optional<Problem> first_;
+  mutable std::vector<int> first_pages_;
+  mutable std::vector<std::uint16_t> answer_o_;
+  mutable std::vector<float> answer_lse_;
+  mutable int launches_ = 0;
 };
 
 }  // namespace attest

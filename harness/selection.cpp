@@ -8,6 +8,7 @@
 #include "fuzz/distributions/distribution.hpp"
 #include "fuzz/problems/suites.hpp"
 #include "fuzz/properties/property.hpp"
+#include "fuzz/trajectories/steps.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/corpus.hpp"
 
@@ -49,6 +50,7 @@ Result<Case> known_case(std::string_view token) {
     return usage(fmt::format("there is no property '{}'; there are: {}, {}", c->property, kOracle,
                              names(all_properties(), [](const Property* p) { return p->name(); })));
   }
+  if (std::string why = why_invalid_steps(*c); !why.empty()) return usage(std::move(why));
   return c;
 }
 

@@ -1,0 +1,52 @@
+#include "harness/oracle_verdict.hpp"
+
+#include <algorithm>
+
+#include "harness/judge.hpp"
+#include "harness/second_look.hpp"
+#include "reference/certify.hpp"
+#include "reference/explain.hpp"
+
+namespace attest {
+namespace {
+
+Tier tier_named(std::string_view name) {
+  constexpr Tier kTiers[] = {Tier::kT0, Tier::kT1, Tier::kT2, Tier::kT2p};
+  const auto* const found = std::find_if(std::begin(kTiers), std::end(kTiers),
+                                         [&](Tier t) { return to_string(t) == name; });
+  return found == std::end(kTiers) ? Tier::kT0 : *found;
+}
+
+std::vector<BoundTerm> terms_at(const Subject& s, const Inputs& inputs, const Worst& at) {
+  const RowBounds bounds(s.problem, inputs, s.contract, s.num_splits, row_of(s.problem, at));
+  const Tier tier = tier_named(at.tier);
+  return (at.column < 0 ? bounds.lse(tier, at.split) : bounds.o(tier, at.split, at.column)).terms;
+}
+
+}  // namespace
+
+Contract contract_on(const Kernel& kernel, const Device& device, const Problem& problem) {
+  Contract contract = kernel.contract(problem);
+  contract.arithmetic.matrix_unit = device.matrix_unit();
+  return contract;
+}
+
+Result<OracleVerdict> oracle_verdict(const Subject& s, const Inputs& inputs, const Output& output,
+                                     const VerifyOptions& options) {
+  if (options.at_stage) options.at_stage("reference");
+  ReferenceOptions of_output{.threads = options.threads};
+  if (s.contract.arithmetic.schedule_declared) of_output.observed = {output.o};
+  auto wanted = reference(s.problem, inputs, s.contract, s.num_splits, of_output);
+  if (!wanted.ok()) return wanted.trouble();
+  escalate(s.problem, inputs, s.contract, *wanted, options.threads);
+
+  if (options.at_stage) options.at_stage("judge");
+  OracleVerdict made{{}, std::move(*wanted)};
+  made.verdict =
+      judge(s, output, made.wanted, [&](const Worst& at) { return terms_at(s, inputs, at); });
+  if (options.at_judgement) options.at_judgement({s, output, made.wanted});
+  second_look(s, inputs, output, made.wanted, made.verdict);
+  return made;
+}
+
+}  // namespace attest

@@ -1,0 +1,111 @@
+#include "harness/session.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "harness/core/poison.hpp"
+#include "harness/fake_device.hpp"
+#include "harness/generate.hpp"
+
+namespace attest {
+namespace {
+
+// A problem with its inputs, and a session whose outputs have room for a larger one.
+struct Trial {
+  explicit Trial(std::string_view token, Defect defect = Defect::kNone)
+      : c(*parse_token(token)),
+        kernel(defect),
+        inputs(std::move(*generate(c, walk_of(kernel, c.problem), 1))),
+        session(kernel, device, kPoison16) {
+    Problem larger = c.problem;
+    larger.s_kv.push_back(1);
+    larger.s_q.push_back(1);
+    session.open("", inputs, output_sizes(kernel, larger));
+  }
+  Output collected() {
+    auto output = session.collect(c.problem, inputs);
+    EXPECT_TRUE(output.ok());
+    return output.ok() ? *output : Output{};
+  }
+
+  Case c;
+  FakeKernel kernel;
+  FakeDevice device;
+  Inputs inputs;
+  Session session;
+};
+
+TEST(Session, ASecondLaunchInTheSameMemoryGivesTheSameBits) {
+  Trial t("v1:h=2:s=100,0,65:page=16:splits=3:qpad=8:opad=8");
+  t.session.launch(t.c.problem);
+  const Output first = t.collected();
+  EXPECT_TRUE(first.damage.empty());
+  t.session.poison_outputs();
+  t.session.launch(t.c.problem);
+  const Output second = t.collected();
+  EXPECT_EQ(first.o, second.o);
+  EXPECT_EQ(first.partial_lse, second.partial_lse);
+  EXPECT_TRUE(second.damage.empty());
+}
+
+TEST(Session, PoisonedOutputsHoldPoisonAndLeftOnesWhatWasThere) {
+  Trial t("v1:h=2:s=100:splits=1");
+  t.session.launch(t.c.problem);
+  const Output first = t.collected();
+  t.session.leave_outputs();
+  EXPECT_EQ(t.session.read(t.c.problem).o, first.o);
+  t.session.poison_outputs();
+  EXPECT_EQ(t.session.read(t.c.problem).o, std::vector<std::uint16_t>(2 * kDV, kPoison16));
+}
+
+TEST(Session, AReplaySeesWhatWasChangedInPlace) {
+  Trial t("v1:h=1:s=80:splits=1");
+  const Graph graph = t.session.capture(t.c.problem);
+  EXPECT_EQ(t.session.read(t.c.problem).o[0], kPoison16) << "a capture runs nothing";
+  t.session.replay(graph);
+  const Output before = t.collected();
+  t.inputs.kv_last_page_len = {1};
+  t.inputs.kv_indptr = {0, 33};  // 33 tokens
+  t.session.write(t.inputs);
+  t.session.replay(graph);
+  const Output after = t.collected();
+  EXPECT_NE(before.lse, after.lse);
+  t.c.problem.s_kv = {33};
+  t.session.launch(t.c.problem);
+  EXPECT_EQ(t.collected().lse, after.lse);
+}
+
+TEST(Session, AWriteBehindTheLastRowOfASmallerBatchIsDamage) {
+  for (const bool left : {false, true}) {
+    Trial t("v1:h=1:s=80:splits=1", Defect::kWritesBehindTheBatch);
+    t.session.launch(t.c.problem);
+    EXPECT_TRUE(t.collected().damage.empty());
+    if (left) t.session.leave_outputs();
+    t.session.launch(t.c.problem);
+    const Output output = t.collected();
+    ASSERT_EQ(output.damage.size(), 1u) << left;
+    EXPECT_EQ(output.damage[0], "wrote behind the last row of lse, at byte 4");
+  }
+}
+
+TEST(Session, AChangedInputIsDamage) {
+  Trial t("v1:h=1:s=80:splits=1", Defect::kChangesKv);
+  t.session.launch(t.c.problem);
+  ASSERT_EQ(t.collected().damage.size(), 1u);
+  EXPECT_NE(t.collected().damage[0].find("changed its input kv"), std::string::npos);
+}
+
+TEST(Session, TheFirstTroubleSticks) {
+  Trial t("v1:h=1:s=80:splits=1");
+  t.device.ends_with = {TroubleKind::kCrashed, "a fault"};
+  t.session.launch(t.c.problem);
+  t.device.ends_with = {};
+  t.session.launch(t.c.problem);
+  const auto output = t.session.collect(t.c.problem, t.inputs);
+  ASSERT_FALSE(output.ok());
+  EXPECT_EQ(output.trouble().text, "a fault");
+}
+
+}  // namespace
+}  // namespace attest
