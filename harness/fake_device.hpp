@@ -140,14 +140,11 @@ class FakeKernel : public Kernel {
   Outcome launch(Device& device, Module, const Problem& p, const MlaTensors& t) const override {
     auto& fake = static_cast<FakeDevice&>(device);
     if (!first_) first_ = p;
-    const bool frozen = defect_ == Defect::kPlansAtCapture && fake.is_capturing();
-    const Problem kept = frozen ? p : *first_;
-    const bool keeps = frozen || defect_ == Defect::kKeepsTheFirstLengths;
-    fake.run([this, p, t, kept, keeps] {
-      Problem now = as_the_tables_say(p, t);
-      for (int seq = 0; keeps && seq < std::min(now.b(), kept.b()); ++seq) {
-        if (now.s_kv[seq] > 0) now.s_kv[seq] = kept.s_kv[seq];
-      }
+    // In a graph the lengths of now are those of the tables.
+    const bool reads_tables = fake.is_capturing() && defect_ != Defect::kPlansAtCapture;
+    fake.run([this, p, t, reads_tables] {
+      Problem now = reads_tables ? as_the_tables_say(p, t) : p;
+      for (int seq = 0; seq < now.b(); ++seq) keep_length(seq, t, now);
       run(now, t);
     });
     return Done{};
@@ -167,6 +164,15 @@ class FakeKernel : public Kernel {
       p.s_kv[seq] = pages == 0 ? 0 : (pages - 1) * p.page_size + at<int>(t.kv_last_page_len)[seq];
     }
     return p;
+  }
+
+  // Of a row that has pages now: no defect makes the fake read a table that has no entry for it.
+  void keep_length(int seq, const MlaTensors& t, Problem& now) const {
+    const bool has_pages = at<int>(t.kv_indptr)[seq + 1] > at<int>(t.kv_indptr)[seq];
+    if (!has_pages) now.s_kv[seq] = 0;
+    if (has_pages && defect_ == Defect::kKeepsTheFirstLengths && seq < first_->b()) {
+      now.s_kv[seq] = first_->s_kv[seq];
+    }
   }
 
   void run(const Problem& p, const MlaTensors& t) const {
