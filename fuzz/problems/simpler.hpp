@@ -11,8 +11,7 @@
 
 namespace attest {
 
-// The sum over all axes of how far each is from its simplest value. A candidate lowers some axes
-// and raises none.
+// The sum over all axes of how far each is from its simplest value, never negative.
 std::int64_t complexity(const Case& c);
 
 // All candidates are valid, taken by the kernel, and differ from `c` and from each other. Property
