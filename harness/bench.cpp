@@ -23,10 +23,11 @@ void Bench::write(const Buffer& buffer, std::size_t offset, std::span<const std:
   if (!failed() && !bytes.empty()) take(device_.write(buffer, offset, bytes));
 }
 
-void Bench::fill_with_poison(const Buffer& buffer) {
-  const std::vector<std::uint16_t> poison(std::min(kChunk, buffer.bytes) / 2, poison_);
-  for (std::size_t at = 0; at < buffer.bytes; at += kChunk) {
-    write(buffer, at, bytes_of(poison).first(std::min(kChunk, buffer.bytes - at)));
+void Bench::fill_with_poison(const Buffer& buffer, Extent extent) {
+  const std::size_t bytes = extent.end - extent.begin;
+  const std::vector<std::uint16_t> poison(std::min(kChunk, bytes) / 2, poison_);
+  for (std::size_t at = 0; at < bytes; at += kChunk) {
+    write(buffer, extent.begin + at, bytes_of(poison).first(std::min(kChunk, bytes - at)));
   }
 }
 

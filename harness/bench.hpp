@@ -19,6 +19,7 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values) {
 // Bytes [begin, end) of a buffer.
 struct Extent {
   std::size_t begin = 0, end = 0;
+  bool operator==(const Extent&) const = default;
 };
 
 // The first trouble sticks; later calls do nothing. Everything on the device is released at the
@@ -32,7 +33,7 @@ class Bench {
 
   void allocate(Buffer& buffer, const std::string& label, std::size_t bytes);
   void write(const Buffer& buffer, std::size_t offset, std::span<const std::byte> bytes);
-  void fill_with_poison(const Buffer& buffer);
+  void fill_with_poison(const Buffer& buffer, Extent extent);
   template <class T>
   void read(const Buffer& buffer, std::vector<T>& to) {
     to.resize(buffer.bytes / sizeof(T));

@@ -80,29 +80,40 @@ OutputSizes larger_of(const OutputSizes& a, const OutputSizes& b) {
           .partial_lse = std::max(a.partial_lse, b.partial_lse)};
 }
 
-void Session::open(const std::string& code_objects, const Inputs& inputs,
+void Session::open(const std::string& code_objects, std::initializer_list<const Inputs*> inputs,
                    const OutputSizes& sizes) {
   const auto module =
       device_.load_module(code_objects + "/" + kernel_.code_object(device_.target()));
   if (!module.ok()) return bench_.fail(module.trouble());
   module_ = *module;
-  bench_.allocate(tensors_.q, "q", inputs.q.size());
-  bench_.allocate(tensors_.kv, "kv", inputs.kv.size());
-  bench_.allocate(tensors_.qo_indptr, "qo_indptr", bytes_of(inputs.qo_indptr).size());
-  bench_.allocate(tensors_.kv_indptr, "kv_indptr", bytes_of(inputs.kv_indptr).size());
-  bench_.allocate(tensors_.kv_indices, "kv_indices", bytes_of(inputs.kv_indices).size());
-  bench_.allocate(tensors_.kv_last_page_len, "kv_last_page_len",
-                  bytes_of(inputs.kv_last_page_len).size());
+  const auto allocate = [&](Buffer& buffer, const char* label, const auto& bytes_in) {
+    std::size_t most = 0;
+    for (const Inputs* one : inputs) most = std::max(most, bytes_in(*one));
+    bench_.allocate(buffer, label, most);
+  };
+  const auto table = [](auto member) {
+    return [member](const Inputs& one) { return bytes_of(one.*member).size(); };
+  };
+  allocate(tensors_.q, "q", [](const Inputs& one) { return one.q.size(); });
+  allocate(tensors_.kv, "kv", [](const Inputs& one) { return one.kv.size(); });
+  allocate(tensors_.qo_indptr, "qo_indptr", table(&Inputs::qo_indptr));
+  allocate(tensors_.kv_indptr, "kv_indptr", table(&Inputs::kv_indptr));
+  allocate(tensors_.kv_indices, "kv_indices", table(&Inputs::kv_indices));
+  allocate(tensors_.kv_last_page_len, "kv_last_page_len", table(&Inputs::kv_last_page_len));
   bench_.allocate(tensors_.o, "o", sizes.o);
   bench_.allocate(tensors_.lse, "lse", sizes.lse);
   bench_.allocate(tensors_.partial_o, "partial_o", sizes.partial_o);
   bench_.allocate(tensors_.partial_lse, "partial_lse", sizes.partial_lse);
-  write(inputs);
 }
 
 void Session::write(const Inputs& inputs) {
   bench_.write(tensors_.q, 0, inputs.q.bytes());
-  for (const Extent& e : used_extents(inputs)) {
+  const std::vector<Extent> used = used_extents(inputs);
+  if (used != used_) {
+    for (const Extent& e : used_) bench_.fill_with_poison(tensors_.kv, e);
+    used_ = used;
+  }
+  for (const Extent& e : used) {
     bench_.write(tensors_.kv, e.begin, inputs.kv.bytes().subspan(e.begin, e.end - e.begin));
   }
   bench_.write(tensors_.qo_indptr, 0, bytes_of(inputs.qo_indptr));
@@ -112,7 +123,9 @@ void Session::write(const Inputs& inputs) {
 }
 
 void Session::poison_outputs() {
-  for (const Buffer* buffer : outputs_of(tensors_)) bench_.fill_with_poison(*buffer);
+  for (const Buffer* buffer : outputs_of(tensors_)) {
+    bench_.fill_with_poison(*buffer, {0, buffer->bytes});
+  }
   left_.reset();
 }
 

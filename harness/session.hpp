@@ -3,8 +3,10 @@
 // trouble sticks: later calls do nothing, and collect() returns it.
 #pragma once
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/bench.hpp"
 #include "harness/core/inputs.hpp"
@@ -25,10 +27,10 @@ class Session {
   Session(const Kernel& kernel, Device& device, std::uint16_t poison)
       : kernel_(kernel), device_(device), poison_(poison), bench_(device, poison) {}
 
-  // Buffers for `inputs`, which are written, and for outputs of these sizes, which are poisoned.
-  void open(const std::string& code_objects, const Inputs& inputs, const OutputSizes& sizes);
-  // The same buffers with other contents: `inputs` are of the sizes that were opened with. What
-  // lies behind the entries that a problem uses is whatever `inputs` have there.
+  // Buffers for each of `inputs` in turn, and for outputs of these sizes; all hold poison.
+  void open(const std::string& code_objects, std::initializer_list<const Inputs*> inputs,
+            const OutputSizes& sizes);
+  // Writes the inputs over those that were there. Pages that are not used any more hold poison.
   void write(const Inputs& inputs);
 
   // What the next launch finds in outputs and workspaces; poison, unless one of these is called.
@@ -65,6 +67,7 @@ class Session {
   Module module_;
   MlaTensors tensors_;
   double kernel_ms_ = 0;
+  std::vector<Extent> used_;  // of kv
   // Of o, lse, partial_o and partial_lse, whole; none: they were poisoned.
   std::optional<std::array<std::vector<std::uint16_t>, 4>> left_;
 };

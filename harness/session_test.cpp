@@ -21,7 +21,8 @@ struct Trial {
     Problem larger = c.problem;
     larger.s_kv.push_back(1);
     larger.s_q.push_back(1);
-    session.open("", inputs, output_sizes(kernel, larger));
+    session.open("", {&inputs}, output_sizes(kernel, larger));
+    session.write(inputs);
   }
   Output collected() {
     auto output = session.collect(c.problem, inputs);
@@ -94,6 +95,26 @@ TEST(Session, AChangedInputIsDamage) {
   t.session.launch(t.c.problem);
   ASSERT_EQ(t.collected().damage.size(), 1u);
   EXPECT_NE(t.collected().damage[0].find("changed its input kv"), std::string::npos);
+}
+
+// Of a smaller problem in memory that a larger one used.
+TEST(Session, PagesThatAreNotUsedAnyMoreHoldPoisonAndNoInputSeemsChanged) {
+  const Case large = *parse_token("v1:h=2:s=300,90:page=16:splits=3:seed=4");
+  const Case small = *parse_token("v1:h=1:s=70:page=16:splits=2");
+  FakeKernel kernel;
+  FakeDevice device;
+  const Inputs before = std::move(*generate(large, walk_of(kernel, large.problem), 1));
+  const Inputs inputs = std::move(*generate(small, walk_of(kernel, small.problem), 1));
+  Session session(kernel, device, kPoison16);
+  session.open("", {&inputs, &before}, output_sizes(kernel, large.problem));
+  session.write(before);
+  session.launch(large.problem);
+  session.write(inputs);
+  session.leave_outputs();
+  session.launch(small.problem);
+  const auto output = session.collect(small.problem, inputs);
+  ASSERT_TRUE(output.ok());
+  EXPECT_TRUE(output->damage.empty()) << output->damage[0];
 }
 
 TEST(Session, TheFirstTroubleSticks) {

@@ -54,7 +54,7 @@ class Trajectory {
   Verdict run(const std::vector<Move>& moves, const std::vector<Step>& commands,
               ServingMemory memory) {
     memory_ = std::move(memory);
-    session_.open(options_.code_objects, memory_.inputs(), largest_outputs(moves));
+    session_.open(options_.code_objects, {&memory_.inputs()}, largest_outputs(moves));
     device_.set_schedule(case_.schedule);
     Verdict all;
     for (const Move& move : moves) {

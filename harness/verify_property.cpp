@@ -10,6 +10,7 @@
 #include "harness/core/formats.hpp"
 #include "harness/execute.hpp"
 #include "harness/generate.hpp"
+#include "harness/session.hpp"
 #include "reference/reference.hpp"
 
 namespace attest {
@@ -31,6 +32,32 @@ class KernelLab final : public Lab {
     ATTEST_CHECK(kernel_.why_unsupported(c.problem).empty());
     begin("execute");
     auto output = execute(kernel_, device_, options_.code_objects, c, inputs, poison);
+    if (output.ok() && damage_.empty()) damage_ = output->damage;
+    return output;
+  }
+
+  Result<Output> run_after(Earlier earlier, const Case& before, const Inputs& before_inputs,
+                           const Case& c, const Inputs& inputs) override {
+    begin("execute");
+    Session session(kernel_, device_, kPoison16);
+    session.open(
+        options_.code_objects, {&before_inputs, &inputs},
+        larger_of(output_sizes(kernel_, before.problem), output_sizes(kernel_, c.problem)));
+    device_.set_schedule(c.schedule);
+    session.write(before_inputs);
+    if (earlier == Earlier::kCaptured) {
+      const Graph graph = session.capture(before.problem);
+      session.replay(graph);
+      session.write(inputs);
+      session.poison_outputs();
+      session.replay(graph);
+    } else {
+      session.launch(before.problem);
+      session.leave_outputs();
+      session.write(inputs);
+      session.launch(c.problem);
+    }
+    auto output = session.collect(c.problem, inputs);
     if (output.ok() && damage_.empty()) damage_ = output->damage;
     return output;
   }

@@ -200,6 +200,13 @@ const Kill kKills[] = {
     {"constant_v", kPlain, "constant_v.wrong.", {nullptr, sink_of_logit_0}},
     {"lone_token", kPlain, "lone_token.wrong.all.", {nullptr, sink_of_logit_0}},
     {"lone_token", kPlain, "lone_token.wrong.all.", {scale_is_built_in}},
+    {"replay", "v1:h=3:s=150,70:splits=1", "replay.differs.", {}, Defect::kPlansAtCapture},
+    {"replay", kPlain, "replay.unwritten.", {}, Defect::kPlansAtCapture},  // splits that are live
+    {"dirty_workspace",
+     "v1:h=3:s=65:splits=3",
+     "dirty_workspace.differs.element.",
+     {nullptr, slot_past_the_live_ones}},
+    {"dirty_workspace", kPlain, "dirty_workspace.unwritten.", {}, Defect::kWritesTheLastRowOnce},
 };
 
 TEST(VerifyProperty, EachPropertyRejectsADefectAndNamesItsKind) {

@@ -7,12 +7,16 @@ namespace attest {
 
 std::span<const Property* const> all_properties() {
   static const std::array kAll = {
-      &memory_property(),    &repeat_property(),        &poison_property(),
-      &schedule_property(),  &grid_property(),          &pages_property(),
-      &page_size_property(), &batch_property(),         &heads_property(),
-      &mtp_rows_property(),  &masked_tokens_property(), &scaled_property(),
-      &splits_property(),    &prefix_property(),        &duplicated_property(),
-      &shifted_property(),   &constant_v_property(),    &lone_token_property(),
+      &memory_property(),        &repeat_property(),
+      &poison_property(),        &schedule_property(),
+      &grid_property(),          &pages_property(),
+      &page_size_property(),     &batch_property(),
+      &heads_property(),         &mtp_rows_property(),
+      &masked_tokens_property(), &scaled_property(),
+      &splits_property(),        &prefix_property(),
+      &duplicated_property(),    &shifted_property(),
+      &constant_v_property(),    &lone_token_property(),
+      &replay_property(),        &dirty_workspace_property(),
   };
   return kAll;
 }

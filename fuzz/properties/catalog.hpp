@@ -22,5 +22,7 @@ const Property& lone_token_property();
 const Property& batch_property();
 const Property& heads_property();
 const Property& mtp_rows_property();
+const Property& replay_property();
+const Property& dirty_workspace_property();
 
 }  // namespace attest

@@ -29,6 +29,12 @@ struct Radii {
   std::vector<double> lse;  // [rows]
 };
 
+// What was in the memory of a launch before it.
+enum class Earlier {
+  kLaunched,  // another ran, and outputs and workspaces are as it left them
+  kCaptured,  // another was captured and replayed: what runs is its graph, on what is there now
+};
+
 // What a property may do. Every run of a case is by one instance of the kernel, with the memory
 // that its launcher has.
 class Lab {
@@ -40,6 +46,10 @@ class Lab {
   // count.
   virtual Result<Output> run(const Case& c, const Inputs& inputs,
                              std::uint16_t poison = kPoison16) = 0;
+  // The same in memory where `before` was before. To be replayed, both have the same sequences and
+  // query tokens; their lengths differ.
+  virtual Result<Output> run_after(Earlier earlier, const Case& before, const Inputs& before_inputs,
+                                   const Case& c, const Inputs& inputs) = 0;
   virtual Result<Radii> radii(const Problem& problem, const Inputs& inputs) = 0;
 };
 

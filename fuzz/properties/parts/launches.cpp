@@ -109,6 +109,16 @@ Result<Launch> launch_as_drawn(Lab& lab, const Case& c, std::uint16_t poison) {
   return launch(lab, c, lab.generate(c, poison), poison);
 }
 
+Result<Launch> launch_after(Lab& lab, Earlier earlier, const Case& before, const Case& c) {
+  const auto before_inputs = lab.generate(before);
+  if (!before_inputs.ok()) return before_inputs.trouble();
+  auto inputs = lab.generate(c);
+  if (!inputs.ok()) return inputs.trouble();
+  auto output = lab.run_after(earlier, before, *before_inputs, c, *inputs);
+  if (!output.ok()) return output.trouble();
+  return Launch{c, std::move(*inputs), kPoison16, std::move(*output)};
+}
+
 Result<Launch> launch_scene(Lab& lab, const Case& c, const Scene& scene) {
   Case other = c;
   other.problem = scene.problem;

@@ -22,6 +22,8 @@ Result<Launch> launch(Lab& lab, const Case& c, Result<Inputs> inputs,
                       std::uint16_t poison = kPoison16);
 // The case as its token says.
 Result<Launch> launch_as_drawn(Lab& lab, const Case& c, std::uint16_t poison = kPoison16);
+// The same, in memory where `before` was before.
+Result<Launch> launch_after(Lab& lab, Earlier earlier, const Case& before, const Case& c);
 // The scene of another problem, with the case's schedule.
 Result<Launch> launch_scene(Lab& lab, const Case& c, const Scene& scene);
 
