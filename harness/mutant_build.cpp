@@ -9,6 +9,7 @@
 #include <fstream>
 #include <mutant_commands.hpp>  // CMake writes it: mutant_commands.hpp.in
 #include <set>
+#include <span>
 #include <sstream>
 #include <vector>
 
@@ -90,10 +91,7 @@ class Hash {  // FNV-1a, 64 bits; a zero byte ends each text
   std::uint64_t state_ = 0xcbf29ce484222325;
 };
 
-template <std::size_t n>
-Command command_of(const char* const (&words)[n]) {
-  return {words, words + n};
-}
+Command command_of(std::span<const char* const> words) { return {words.begin(), words.end()}; }
 
 std::string key_of(const FilesByPath& sources, const BuildOptions& options) {
   Hash hash;
