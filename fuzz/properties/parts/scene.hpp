@@ -24,7 +24,7 @@ class Scene {
   // `inputs` outlive it.
   Scene(const Problem& problem, const Inputs& inputs);
   // The same rows, for another problem: tokens and q are the caller's to fill.
-  Scene(Problem problem) : problem(std::move(problem)), tokens(this->problem.b()) {}
+  explicit Scene(Problem problem) : problem(std::move(problem)), tokens(this->problem.b()) {}
 
   Problem problem;
   std::vector<std::vector<Row>> tokens;  // [b][s_kv]
