@@ -52,7 +52,7 @@ std::unique_ptr<Reporter> stdout_reporter(const CommonOptions& common) {
 
 std::vector<std::string> suites_of_tier(const std::string& tier) {
   if (tier == "smoke") return {"smoke"};
-  if (tier == "full") return {"smoke", "ragged", "prefix_boundary"};
+  if (tier == "full") return {"smoke", "trajectories", "ragged", "prefix_boundary"};
   return {};
 }
 

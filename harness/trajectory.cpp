@@ -22,8 +22,9 @@ std::string place_of(const Move& move, const std::vector<Step>& commands) {
   return text;
 }
 
-// What the launches of a trajectory together show: the largest ratio of each tensor.
-void add_pass(const Verdict& verdict, Verdict& all) {
+// What the launches of a trajectory together show: the largest ratio of each tensor, and the first
+// that is no pass.
+void add(const Verdict& verdict, Verdict& all) {
   all.checked += verdict.checked;
   for (const Worst& worst : verdict.worst) {
     const auto known = std::find_if(all.worst.begin(), all.worst.end(),
@@ -33,6 +34,17 @@ void add_pass(const Verdict& verdict, Verdict& all) {
     } else if (worst.ratio > known->ratio) {
       *known = worst;
     }
+  }
+  if (all.status != Status::kPassed || verdict.status == Status::kPassed) return;
+  all.status = verdict.status;
+  all.reason = verdict.reason;
+  all.bucket = verdict.bucket;
+}
+
+void say_where(const Move& move, const std::vector<Step>& commands, Verdict& verdict) {
+  verdict.reason = place_of(move, commands) + ": " + verdict.reason;
+  if (move.step.verb == Verb::kReplay && !verdict.bucket.empty()) {
+    verdict.bucket = "replay-" + verdict.bucket;
   }
 }
 
@@ -49,7 +61,9 @@ class Trajectory {
         case_(c),
         options_(options),
         batch_(c.problem),
-        session_(kernel, device, kPoison16) {}
+        session_(kernel, device, kPoison16) {
+    options_.at_stage = {};  // all launches are one stage
+  }
 
   Verdict run(const std::vector<Move>& moves, const std::vector<Step>& commands,
               ServingMemory memory) {
@@ -57,28 +71,20 @@ class Trajectory {
     session_.open(options_.code_objects, {&memory_.inputs()}, largest_outputs(moves));
     device_.set_schedule(case_.schedule);
     Verdict all;
+    all.status = Status::kPassed;
     for (const Move& move : moves) {
       batch_.apply(move.step);
       memory_.write_new_tokens(kernel_, batch_);
       Verdict verdict = go_through(move.step.verb);
-      if (verdict.status == Status::kPassed) {
-        add_pass(verdict, all);
-        continue;
-      }
-      verdict.reason = place_of(move, commands) + ": " + verdict.reason;
-      if (move.step.verb == Verb::kReplay && !verdict.bucket.empty()) {
-        verdict.bucket = "replay-" + verdict.bucket;
-      }
-      const bool goes_on = verdict.status == Status::kSuspect || verdict.status == Status::kVacuous;
+      if (verdict.status != Status::kPassed) say_where(move, commands, verdict);
+      const bool goes_on = verdict.status == Status::kPassed ||
+                           verdict.status == Status::kSuspect || verdict.status == Status::kVacuous;
       if (!goes_on) return verdict;
-      add_pass(verdict, all);
-      if (all.reason.empty()) all.status = verdict.status, all.reason = verdict.reason;
+      add(verdict, all);
     }
     if (launches_ == 0) {
       all.status = Status::kVacuous;
       all.reason = fmt::format("{}: nothing was launched; add launch or replay", kernel_.name());
-    } else if (all.reason.empty()) {
-      all.status = Status::kPassed;
     }
     return all;
   }
@@ -160,7 +166,7 @@ class Trajectory {
   const Kernel& kernel_;
   Device& device_;
   const Case& case_;
-  const VerifyOptions& options_;
+  VerifyOptions options_;
   ServingBatch batch_;
   ServingMemory memory_;
   Session session_;

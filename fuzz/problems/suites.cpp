@@ -121,12 +121,38 @@ constexpr std::string_view kPrefixBoundary[] = {
     ":prefix=308736:dist=needles:seed=2",
 };
 
+// A serving batch over many launches in the same memory (fuzz/trajectories/steps.hpp).
+constexpr std::string_view kTrajectories[] = {
+    // One capture, more than a hundred replays, with lengths and contents changed in place.
+    "v1:k=mla_decode:h=2:s=65,15:page=16:splits=2:steps=pad4.capture.replay120",
+    "v1:k=mla_decode_bf16_partials:h=5:s=130,0,63:page=64:splits=3:dist=needles"
+    ":steps=capture.replay100",
+    "v1:k=mla_decode:h=1:s=30:q=2:splits=1:opad=8:steps=pad3.capture.replay100",
+    // Requests come and go; their pages are used again.
+    "v1:k=mla_decode:h=12:s=65,130:page=16:splits=4:steps=launch.finish0.add129.launch.grow0,64"
+    ".launch.finish1.add200.launch",
+    "v1:k=mla_decode:s=64x2:page=64:splits=2:order=reversed:steps=pad4.capture.replay.grow0,1"
+    ".replay.finish1.add63.replay.add2.replay.finish0.finish0.finish0.replay",
+    // Outputs and workspaces that a longer batch left.
+    "v1:k=mla_decode:h=12:s=300,200:page=16:splits=4:dist=needles"
+    ":steps=launch.finish0.finish0.add40.dirty.launch.add0.dirty.launch",
+    "v1:k=mla_decode:h=5:s=300,17:splits=8:start=3:steps=pad3.capture.replay.finish0.dirty.replay",
+    // Another split plan for launches; a graph keeps its own.
+    "v1:k=mla_decode:h=5:s=300,65:page=16:splits=4:steps=capture.replay.splits8.launch.grow1,3"
+    ".replay.splits1.launch.replay.capture.splits3.launch.replay",
+    "v1:k=mla_decode:h=64:s=130,1:q=3:page=16:splits=2:sched=7:steps=launch.capture.grow1,1.replay"
+    ".grow1,3.dirty.replay.add66,1.launch",
+};
+
 constexpr Suite kSuites[] = {
     {"smoke", "small cases of every axis: heads, query tokens, pages, splits, layouts, schedules",
      kSmoke},
     {"ragged", "one batch from 1 to 327600 tokens, in full size", kRagged},
     {"prefix_boundary", "around the end of a shared prefix of 308736 tokens, in full size",
      kPrefixBoundary},
+    {"trajectories",
+     "a batch over many launches in the same memory: graphs, reused pages, left workspaces",
+     kTrajectories},
 };
 
 }  // namespace

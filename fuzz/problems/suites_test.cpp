@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
 #include "fuzz/distributions/distribution.hpp"
+#include "fuzz/trajectories/steps.hpp"
 #include "harness/core/case.hpp"
 
 namespace attest {
@@ -102,6 +104,22 @@ TEST(Smoke, StaysWithinItsBudgetOfWork) {
     }
   }
   EXPECT_LE(work, 400'000);
+}
+
+TEST(Trajectories, CanBeGoneThroughAndReplayOneCaptureAHundredTimes) {
+  int most_replays = 0;
+  for (const Case& c : cases_of("trajectories")) {
+    EXPECT_EQ(why_invalid_steps(c), "") << to_token(c);
+    ASSERT_TRUE(moves_of(c).ok());
+    int replays = 0;
+    const auto moves = *moves_of(c);
+    for (const Move& move : moves) {
+      replays += move.step.verb == Verb::kReplay;
+      if (move.step.verb == Verb::kCapture) replays = 0;
+    }
+    most_replays = std::max(most_replays, replays);
+  }
+  EXPECT_GE(most_replays, 100);
 }
 
 TEST(RealSuites, AreInFullSizeWithOneNormalAndOneStructuredDistribution) {

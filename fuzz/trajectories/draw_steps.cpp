@@ -92,8 +92,8 @@ rc::Gen<Step> next_step(const ServingBatch& batch, const Problem& beginning) {
   const bool has_room = tokens_of(batch) < kMostTokens;
   Choices choices;
   choices.add(1, step_of(Verb::kPad, rc::gen::element(0, count, count + 1, 4, 8), none));
-  choices.add(1, step_of(Verb::kSplits, rc::gen::element(1, 2, 3, 4, 8), none));
-  choices.add(1, rc::gen::just(Step{Verb::kDirty}));
+  choices.add(2, step_of(Verb::kSplits, rc::gen::element(1, 2, 3, 4, 8), none));
+  choices.add(3, rc::gen::just(Step{Verb::kDirty}));
   if (count < kMostRequests && has_room) {
     choices.add(4, step_of(Verb::kAdd, length(), rc::gen::element(0, 0, 0, 1)));
   }
