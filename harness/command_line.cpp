@@ -21,6 +21,8 @@ struct Parsed {
   Selection selection;
   SoundnessOptions soundness;
   DetectRequest detect;
+  FuzzRequest fuzz;
+  SelftestRequest selftest;
   std::string tier = "smoke", out, token, unit, standalone;
   std::function<int()> command;
 };
@@ -126,6 +128,60 @@ void add_detect(CLI::App& app, Parsed& parsed) {
   detect.add_option("--out", request.out, "also write Markdown here");
 }
 
+void add_fuzz(CLI::App& app, Parsed& parsed) {
+  FuzzRequest& request = parsed.fuzz;
+  CLI::App& fuzz = add_command(app, parsed, "fuzz", "draw cases, and shrink and keep what fails",
+                               [&] { return command_fuzz(parsed.common, request); });
+  add_ledger(fuzz, parsed.common);
+  fuzz.add_option("--for", request.duration, "how long: 90s, 30m, 8h; default: 1m without --cases");
+  fuzz.add_option("--cases", request.cases, "how many")->check(CLI::Range(1, 1 << 30));
+  fuzz.add_option("--seed", request.seed, "what the cases are drawn from")->capture_default_str();
+  fuzz.add_option("--kernel", request.kernels, "only this; may be given again")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  fuzz.add_option("--property", request.properties,
+                  "only this, see `attest list`, or trajectory; may be given again")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  fuzz.add_option("--corpus", request.corpus, "folder of failures: replayed first, added to")
+      ->capture_default_str();
+  fuzz.add_option("--target", request.target, "ratio: climb towards the largest error / bound")
+      ->check(CLI::IsMember({"ratio"}));
+  fuzz.add_option("--shrink-seconds", request.shrink_seconds, "for each bucket")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  fuzz.add_option("--out", request.out, "folder of fuzz.jsonl; default: a new one in attest-out/");
+}
+
+void add_selftest(CLI::App& app, Parsed& parsed) {
+  SelftestRequest& request = parsed.selftest;
+  SelftestOptions& options = request.options;
+  CLI::App& sub =
+      add_command(app, parsed, "selftest", "fuzz mutants of the kernels: are they killed?",
+                  [&] { return command_selftest(parsed.common, request); });
+  sub.add_option("--mutant", request.mutants, "only this; may be given again")
+      ->type_size(1)
+      ->allow_extra_args(false);
+  sub.add_option("--sample", request.sample, "so many, spread over all")
+      ->check(CLI::Range(1, 10000));
+  sub.add_flag("--list", request.list, "list the mutants");
+  sub.add_flag("--replay", request.replay, "run the shrunk tokens of --kills again");
+  sub.add_flag("--keep", request.keep, "write the shrunk tokens to --kills");
+  sub.add_option("--kills", request.kills, "file of shrunk tokens")->capture_default_str();
+  sub.add_option("--mutants", request.folder, "folder of mutants")->capture_default_str();
+  sub.add_option("--seconds", options.seconds, "a mutant has to be killed")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  sub.add_option("--cases", options.cases, "that a mutant runs at least, for the matrix")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  sub.add_option("--benign-cases", options.benign_cases, "that a benign mutant runs")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  sub.add_option("--seed", options.seed, "what the cases are drawn from")->capture_default_str();
+  sub.add_option("--out", request.out, "also write Markdown here");
+}
+
 void add_commands(CLI::App& app, Parsed& parsed) {
   add_command(app, parsed, "list", "kernels, devices, suites, distributions, report formats",
               [&] { return command_list(parsed.common); });
@@ -151,6 +207,8 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_bench(app, parsed);
   add_soundness(app, parsed);
   add_detect(app, parsed);
+  add_fuzz(app, parsed);
+  add_selftest(app, parsed);
 }
 
 }  // namespace
@@ -177,7 +235,11 @@ int run_command_line(int argc, const char* const* argv) {
   parsed.common.device = kDefaultDevice;
   parsed.common.code_objects = ATTEST_CODE_OBJECT_DIR;
   parsed.common.threads = host_threads();
-  if (std::filesystem::exists(ATTEST_LEDGER)) parsed.common.ledger = ATTEST_LEDGER;
+  parsed.fuzz.corpus = ATTEST_SOURCE_DIR "/fuzz/corpus";
+  parsed.selftest.folder = ATTEST_SOURCE_DIR "/fuzz/mutants";
+  parsed.selftest.kills = ATTEST_SOURCE_DIR "/fuzz/mutants/kills.txt";
+  const char* const ledger = ATTEST_SOURCE_DIR "/fuzz/ledger";
+  if (std::filesystem::exists(ledger)) parsed.common.ledger = ledger;
   CLI::App app{
       "attest verifies GPU attention-decode kernels: their numbers and what they do to memory.\n"
       "Exit codes: 0 passed, 1 failed, 2 usage, 3 incomplete, 4 infrastructure, 5 proves too "

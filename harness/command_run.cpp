@@ -1,23 +1,14 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 
 #include "fuzz/problems/suites.hpp"
 #include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
+#include "harness/out_file.hpp"
 #include "harness/runner.hpp"
 
 namespace attest {
 namespace {
-
-struct Closer {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-using FileHandle = std::unique_ptr<std::FILE, Closer>;
 
 // Runs the cases and turns the tally, or a report that could not be written, into the exit code.
 int run_and_report(const CommonOptions& common, const std::string& command,
@@ -66,7 +57,8 @@ int command_run(const CommonOptions& common, const Selection& selection) {
   return run_and_report(common, "run", *cases, false, std::move(reporters));
 }
 
-int command_nightly(const CommonOptions& common, const std::string& tier, std::string out_folder) {
+int command_nightly(const CommonOptions& common, const std::string& tier,
+                    const std::string& out_folder) {
   const std::vector<std::string> suites = suites_of_tier(tier);
   if (suites.empty()) {
     return report_trouble(
@@ -74,25 +66,14 @@ int command_nightly(const CommonOptions& common, const std::string& tier, std::s
   }
   const auto cases = select_cases({.tokens = {}, .suites = suites, .match = {}});
   if (!cases.ok()) return report_trouble(cases.trouble());
-  if (out_folder.empty()) {
-    out_folder = fmt::format("attest-out/nightly-{}-{:%Y%m%d-%H%M%S}", tier,
-                             fmt::localtime(std::time(nullptr)));
-  }
-  std::error_code error;
-  std::filesystem::create_directories(out_folder, error);
-  const std::string path = out_folder + "/results.jsonl";
-  const FileHandle file(error ? nullptr : std::fopen(path.c_str(), "w"));
-  if (file == nullptr) {
-    return report_trouble(
-        {TroubleKind::kInfra,
-         fmt::format("{}: {}", path, error ? error.message() : std::strerror(errno))});
-  }
+  const auto out = open_out_file(out_folder, "nightly-" + tier, "results.jsonl");
+  if (!out.ok()) return report_trouble(out.trouble());
   std::vector<std::unique_ptr<Reporter>> reporters;
   reporters.push_back(stdout_reporter(common));
-  reporters.push_back(make_jsonl_reporter(file.get()));
+  reporters.push_back(make_jsonl_reporter(out->file.get()));
   const int code =
       run_and_report(common, "nightly --tier " + tier, *cases, true, std::move(reporters));
-  fmt::print(stderr, "results: {}\n", path);
+  fmt::print(stderr, "results: {}\n", out->path);
   return code;
 }
 

@@ -7,6 +7,7 @@
 
 #include "harness/core/trouble.hpp"
 #include "harness/selection.hpp"
+#include "harness/selftest.hpp"
 #include "harness/soundness.hpp"
 
 namespace attest {
@@ -28,10 +29,31 @@ struct DetectRequest {
   std::string out;     // Markdown
 };
 
+struct FuzzRequest {
+  std::string duration;  // "30m"; empty: until `cases`, or a minute where that is not given either
+  std::int64_t cases = -1;
+  std::uint64_t seed = 1;
+  std::vector<std::string> kernels, properties;  // none: all
+  std::string corpus;                            // folder
+  std::string target;                            // "ratio": climb; empty: at random
+  std::string out;                               // folder of the journal
+  double shrink_seconds = 60;
+};
+
+struct SelftestRequest {
+  std::string folder, kills;         // of the mutants; file of shrunk tokens
+  std::vector<std::string> mutants;  // none: all
+  int sample = 0;                    // 0: all
+  bool list = false, replay = false, keep = false;
+  std::string out;  // Markdown
+  SelftestOptions options;
+};
+
 int command_list(const CommonOptions& common);
 int command_doctor(const CommonOptions& common);
 int command_run(const CommonOptions& common, const Selection& selection);
-int command_nightly(const CommonOptions& common, const std::string& tier, std::string out_folder);
+int command_nightly(const CommonOptions& common, const std::string& tier,
+                    const std::string& out_folder);
 // `standalone` names the program that shows the failure without attest; empty: none is wanted.
 int command_repro(const CommonOptions& common, const std::string& token,
                   const std::string& standalone);
@@ -39,6 +61,8 @@ int command_repro(const CommonOptions& common, const std::string& token,
 int command_explain(const CommonOptions& common, const std::string& token, const std::string& unit);
 int command_bench_emulator(const CommonOptions& common, const std::string& markdown_path);
 int command_bench_reference(const CommonOptions& common, const std::string& markdown_path);
+int command_fuzz(const CommonOptions& common, const FuzzRequest& request);
+int command_selftest(const CommonOptions& common, const SelftestRequest& request);
 int command_detect(const CommonOptions& common, const DetectRequest& request);
 
 int command_soundness(const CommonOptions& common, const SoundnessOptions& options,

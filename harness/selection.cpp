@@ -38,17 +38,23 @@ Trouble unknown_distribution(std::string_view name) {
                   names(all_distributions(), [](const Distribution* d) { return d->name(); })));
 }
 
+Trouble unknown_kernel(std::string_view name) {
+  return usage(fmt::format("there is no kernel '{}'; there are: {}", name,
+                           names(all_kernels(), [](const Kernel* k) { return k->name(); })));
+}
+
+Trouble unknown_property(std::string_view name) {
+  return usage(fmt::format("there is no property '{}'; there are: {}, {}", name, kOracle,
+                           names(all_properties(), [](const Property* p) { return p->name(); })));
+}
+
 Result<Case> known_case(std::string_view token) {
   Result<Case> c = parse_token(token);
   if (!c.ok()) return c;
-  if (find_kernel(c->kernel) == nullptr) {
-    return usage(fmt::format("there is no kernel '{}'; there are: {}", c->kernel,
-                             names(all_kernels(), [](const Kernel* k) { return k->name(); })));
-  }
+  if (find_kernel(c->kernel) == nullptr) return unknown_kernel(c->kernel);
   if (find_distribution(c->distribution) == nullptr) return unknown_distribution(c->distribution);
   if (c->property != kOracle && find_property(c->property) == nullptr) {
-    return usage(fmt::format("there is no property '{}'; there are: {}, {}", c->property, kOracle,
-                             names(all_properties(), [](const Property* p) { return p->name(); })));
+    return unknown_property(c->property);
   }
   if (std::string why = why_invalid_steps(*c); !why.empty()) return usage(std::move(why));
   return c;

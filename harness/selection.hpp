@@ -24,5 +24,7 @@ Result<Case> known_case(std::string_view token);
 
 // Trouble kUsage that lists those there are.
 Trouble unknown_distribution(std::string_view name);
+Trouble unknown_kernel(std::string_view name);
+Trouble unknown_property(std::string_view name);
 
 }  // namespace attest

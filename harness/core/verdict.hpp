@@ -12,6 +12,13 @@ enum class Status {
 };
 std::string_view to_string(Status status);
 
+// The kernel is wrong.
+constexpr bool is_failure(Status s) {
+  return s == Status::kFailed || s == Status::kCrashed || s == Status::kHung;
+}
+// Somebody must look at it.
+constexpr bool is_finding(Status s) { return is_failure(s) || s == Status::kSuspect; }
+
 // One named part of a bound at one element, in the element's units.
 struct BoundTerm {
   std::string name;  // "P rounded to bf16"

@@ -1,0 +1,236 @@
+#include "harness/campaign_report.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace attest {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string lengths_text(const std::vector<int>& lengths) {
+  const auto [least, most] = std::minmax_element(lengths.begin(), lengths.end());
+  return *least == *most ? fmt::format("{}", *most) : fmt::format("{}..{}", *least, *most);
+}
+
+// "b 12, h 64, s_kv 0..3000, s_q 1..4, splits 16"
+std::string shape_text(const Case& c) {
+  const Problem& p = c.problem;
+  std::string text = fmt::format("b {}, h {}, s_kv {}, s_q {}, splits {}", p.b(), p.h_q,
+                                 lengths_text(p.s_kv), lengths_text(p.s_q), p.num_splits);
+  if (!c.steps.empty()) {
+    text += fmt::format(", {} steps", 1 + std::count(c.steps.begin(), c.steps.end(), '.'));
+  }
+  return text;
+}
+
+Json to_json(const Found& f) {
+  return {{"bucket", f.bucket},
+          {"token", to_token(f.first)},
+          {"smallest", to_token(f.smallest)},
+          {"index", f.index},
+          {"seconds", f.seconds},
+          {"cases", f.count},
+          {"runs", f.runs},
+          {"failures", f.failures},
+          {"tries", f.tries},
+          {"shrink_seconds", f.shrink_seconds},
+          {"shrink_ended", f.shrink_ended},
+          {"reason", f.verdict.reason},
+          {"blame", f.verdict.blame}};
+}
+
+Json to_json(const std::map<std::string, Share>& shares) {
+  Json json = Json::object();
+  for (const auto& [name, share] : shares) {
+    json[name] = {{"ran", share.ran}, {"failed", share.failed}};
+  }
+  return json;
+}
+
+std::string shares_text(const std::map<std::string, Share>& shares) {
+  std::string text;
+  for (const auto& [name, share] : shares) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, share.ran);
+    if (share.failed > 0) text += fmt::format(" ({} failed)", share.failed);
+  }
+  return text;
+}
+
+double rate(const CampaignResult& r) { return r.seconds > 0 ? r.cases / r.seconds : 0; }
+
+void print_found(std::FILE* to, const Found& f) {
+  fmt::print(to, "  {}  {} case{}{}\n", f.bucket, f.count, f.count == 1 ? "" : "s",
+             f.is_flaky() ? fmt::format(", flaky: {} of {} runs fail", f.failures, f.runs) : "");
+  fmt::print(to, "    ./attest repro '{}'\n", to_token(f.smallest));
+}
+
+constexpr std::size_t kNeverSeenShown = 8;
+
+}  // namespace
+
+std::string failure_text(const Case& c, const Verdict& verdict) {
+  std::string text = fmt::format("{:<8} {}\n         {}\n", to_string(verdict.status), to_token(c),
+                                 verdict.reason);
+  if (!verdict.blame.empty()) text += fmt::format("         blame {}\n", verdict.blame);
+  text += fmt::format("         bucket {}\n", verdict.bucket);
+  return text + fmt::format("         see it again: ./attest repro '{}'\n", to_token(c));
+}
+
+CampaignReport::CampaignReport(std::FILE* text, std::FILE* journal, std::string corpus)
+    : text_(text),
+      journal_(journal),
+      corpus_(std::move(corpus)),
+      terminal_(isatty(fileno(stderr)) == 1) {}
+
+void CampaignReport::begin(const RunHeader& header, std::uint64_t seed) {
+  fmt::print(stderr, "fuzzing on {}, {}; seed {}\n", header.device, header.machine, seed);
+  write_line(Json{
+      {"event", "fuzz_begin"},
+      {"command", header.command},
+      {"device", header.device},
+      {"machine", header.machine},
+      {"seed",
+       seed}}.dump());
+}
+
+CampaignEvents CampaignReport::events() {
+  return {.failed = [this](const Case& c, const Verdict& v, bool is_new) { failed(c, v, is_new); },
+          .rerun = [this](const Found& f) { rerun(f); },
+          .smaller = [this](const Found& f) { smaller(f); },
+          .shrunk = [this](const Found& f) { shrunk(f); },
+          .progress = [this](const CampaignResult& r) { progress(r); }};
+}
+
+void CampaignReport::failed(const Case& c, const Verdict& verdict, bool is_new) {
+  clear_progress();
+  if (text_ != nullptr) {
+    // Later failures of a bucket that is known are counted, not told again in full.
+    if (is_new) {
+      fmt::print(text_, "{}", failure_text(c, verdict));
+    } else {
+      fmt::print(text_, "{:<8} {}  again {}\n", to_string(verdict.status), to_token(c),
+                 verdict.bucket);
+    }
+    std::fflush(text_);
+  }
+  write_line(Json{{"event", "failed"},
+                  {"token", to_token(c)},
+                  {"status", to_string(verdict.status)},
+                  {"bucket", verdict.bucket},
+                  {"reason", verdict.reason},
+                  {"blame", verdict.blame}}
+                 .dump());
+  if (is_new && is_failure(verdict.status)) keep(c, verdict.bucket);
+}
+
+void CampaignReport::rerun(const Found& f) {
+  clear_progress();
+  if (text_ != nullptr) {
+    fmt::print(text_, "{:<8} {} of {} runs fail in {}\n", f.is_flaky() ? "flaky" : "stable",
+               f.failures, f.runs, f.bucket);
+    std::fflush(text_);
+  }
+  write_line(
+      Json{{"event", "rerun"}, {"bucket", f.bucket}, {"runs", f.runs}, {"failures", f.failures}}
+          .dump());
+}
+
+void CampaignReport::smaller(const Found& f) {
+  write_line(
+      Json{{"event", "smaller"}, {"bucket", f.bucket}, {"token", to_token(f.smallest)}}.dump());
+}
+
+void CampaignReport::shrunk(const Found& f) {
+  clear_progress();
+  if (text_ != nullptr) {
+    fmt::print(text_, "shrunk   {}\n", to_token(f.smallest));
+    fmt::print(text_, "         from {} to {}; {} tries, {:.1f} s; {}\n", shape_text(f.first),
+               shape_text(f.smallest), f.tries, f.shrink_seconds, f.shrink_ended);
+    fmt::print(text_, "         {}\n         see it again: ./attest repro '{}'\n", f.verdict.reason,
+               to_token(f.smallest));
+    std::fflush(text_);
+  }
+  Json json = to_json(f);
+  json["event"] = "shrunk";
+  write_line(json.dump());
+  if (is_failure(f.verdict.status)) keep(f.smallest, f.bucket);
+}
+
+void CampaignReport::keep(const Case& c, const std::string& bucket) {
+  if (corpus_.empty()) return;
+  const Outcome kept = add_to_corpus(corpus_, c, bucket);
+  if (!kept.ok() && trouble_.empty()) trouble_ = kept.trouble().text;
+}
+
+void CampaignReport::write_line(const std::string& line) {
+  if (journal_ == nullptr) return;
+  fmt::print(journal_, "{}\n", line);
+  if (std::fflush(journal_) != 0 && trouble_.empty()) {
+    trouble_ = fmt::format("the journal: {}", std::strerror(errno));
+  }
+}
+
+void CampaignReport::clear_progress() {
+  if (terminal_) fmt::print(stderr, "\r\033[K");
+  std::fflush(stderr);
+}
+
+// Once a second on a terminal, else every half minute.
+void CampaignReport::progress(const CampaignResult& r) {
+  if (r.seconds - told_at_ < (terminal_ ? 1 : 30)) return;
+  told_at_ = r.seconds;
+  fmt::print(stderr, "{}{} cases, {:.1f} cases/s, {} of {} pairs of the plan space, {} buckets{}",
+             terminal_ ? "\r\033[K" : "", r.cases, rate(r), r.coverage.seen(),
+             r.coverage.possible(), r.found.size(), terminal_ ? "" : "\n");
+  std::fflush(stderr);
+}
+
+void CampaignReport::end(const CampaignResult& r) {
+  clear_progress();
+  std::vector<std::string> never;
+  for (const FeaturePair& pair : r.coverage.never_seen()) never.push_back(to_string(pair));
+  if (text_ != nullptr) {
+    fmt::print(text_, "{} cases: {}; {} elements judged in {:.1f} s, {:.1f} cases/s\n", r.cases,
+               tally_text(r.tally), r.elements, r.seconds, rate(r));
+    fmt::print(text_, "properties {}\n", shares_text(r.by_property));
+    fmt::print(text_, "coverage {} of {} pairs of the plan space\n", r.coverage.seen(),
+               r.coverage.possible());
+    for (std::size_t i = 0; i < std::min(never.size(), kNeverSeenShown); ++i) {
+      fmt::print(text_, "  never seen: {}\n", never[i]);
+    }
+    if (never.size() > kNeverSeenShown) {
+      fmt::print(text_, "  and {} more\n", never.size() - kNeverSeenShown);
+    }
+    if (!r.largest_token.empty()) {
+      fmt::print(text_, "largest ratio of a pass {:.4g}: {}\n", r.largest_ratio, r.largest_token);
+    }
+    if (!r.found.empty()) fmt::print(text_, "buckets {}\n", r.found.size());
+    for (const Found& f : r.found) print_found(text_, f);
+    std::fflush(text_);
+  }
+  Json buckets = Json::array();
+  for (const Found& f : r.found) buckets.push_back(to_json(f));
+  write_line(Json{
+      {"event", "fuzz_end"},
+      {"cases", r.cases},
+      {"seconds", r.seconds},
+      {"elements", r.elements},
+      {"tally", tally_text(r.tally)},
+      {"pairs_seen", r.coverage.seen()},
+      {"pairs_possible", r.coverage.possible()},
+      {"never_seen", never},
+      {"properties", to_json(r.by_property)},
+      {"distributions", to_json(r.by_distribution)},
+      {"largest_ratio", r.largest_ratio},
+      {"largest_token", r.largest_token},
+      {"buckets",
+       buckets}}.dump());
+}
+
+}  // namespace attest

@@ -1,0 +1,46 @@
+// What `attest fuzz` prints and keeps of a campaign: text for people on stdout, progress on stderr,
+// and a journal of JSON Lines, each on disk before the next step, so that nothing is lost when the
+// program ends early.
+#pragma once
+#include <cstdio>
+#include <string>
+
+#include "harness/campaign.hpp"
+#include "harness/corpus.hpp"
+#include "reports/reporter.hpp"
+
+namespace attest {
+
+class CampaignReport {
+ public:
+  // `journal` and `text` stay the caller's; either may be null. `corpus` is the folder that
+  // failures are kept in.
+  CampaignReport(std::FILE* text, std::FILE* journal, std::string corpus);
+
+  void begin(const RunHeader& header, std::uint64_t seed);
+  CampaignEvents events();
+  void end(const CampaignResult& result);
+  // Empty unless the journal or the corpus could not be written in full; then why.
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  void failed(const Case& c, const Verdict& verdict, bool is_new);
+  void rerun(const Found& found);
+  void smaller(const Found& found);
+  void shrunk(const Found& found);
+  void progress(const CampaignResult& result);
+  void keep(const Case& c, const std::string& bucket);
+  void write_line(const std::string& line);
+  void clear_progress();
+
+  std::FILE *text_, *journal_;
+  std::string corpus_;  // folder; empty: failures are not kept
+  bool terminal_;
+  double told_at_ = 0;  // seconds of the campaign at the last line of progress
+  std::string trouble_;
+};
+
+// One line of the console's verdict, the reason and what follows, as a failing case has everywhere.
+std::string failure_text(const Case& c, const Verdict& verdict);
+
+}  // namespace attest

@@ -1,0 +1,131 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+
+#include "fuzz/properties/property.hpp"
+#include "harness/campaign.hpp"
+#include "harness/campaign_report.hpp"
+#include "harness/commands.hpp"
+#include "harness/corpus.hpp"
+#include "harness/device/device_list.hpp"
+#include "harness/ledger.hpp"
+#include "harness/machine.hpp"
+#include "harness/out_file.hpp"
+#include "harness/runner.hpp"
+
+namespace attest {
+namespace {
+
+Trouble usage(std::string text) { return {TroubleKind::kUsage, std::move(text)}; }
+
+Result<std::vector<const Kernel*>> kernels_named(const std::vector<std::string>& names) {
+  if (names.empty()) return std::vector<const Kernel*>(all_kernels().begin(), all_kernels().end());
+  std::vector<const Kernel*> kernels;
+  for (const std::string& name : names) {
+    const Kernel* const kernel = find_kernel(name);
+    if (kernel == nullptr) return unknown_kernel(name);
+    kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+// 90s, 30m, 8h; a bare number is seconds.
+std::optional<double> seconds_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || !(value > 0)) return std::nullopt;
+  const std::string_view unit(end, text.data() + text.size() - end);
+  if (unit.empty() || unit == "s") return value;
+  if (unit == "m") return 60 * value;
+  if (unit == "h") return 3600 * value;
+  return std::nullopt;
+}
+
+constexpr double kDefaultSeconds = 60;
+
+Result<CampaignLimits> limits_of(const CommonOptions& common, const FuzzRequest& request) {
+  CampaignLimits limits{.cases = request.cases, .threads = common.threads};
+  limits.shrink.seconds = request.shrink_seconds;
+  if (!request.duration.empty()) {
+    const auto seconds = seconds_of(request.duration);
+    if (!seconds)
+      return usage("--for takes a time such as 90s, 30m, 8h, not '" + request.duration + "'");
+    limits.seconds = *seconds;
+  } else if (request.cases < 0) {
+    limits.seconds = kDefaultSeconds;
+  }
+  return limits;
+}
+
+Result<Done> known_properties(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (name != kOracle && name != kTrajectory && find_property(name) == nullptr) {
+      return unknown_property(name);
+    }
+  }
+  return Done{};
+}
+
+// The corpus' cases of these kernels.
+std::vector<Case> of_kernels(const std::vector<CorpusCase>& kept,
+                             const std::vector<const Kernel*>& kernels) {
+  std::vector<Case> chosen;
+  for (const CorpusCase& one : kept) {
+    const bool wanted = std::any_of(kernels.begin(), kernels.end(), [&](const Kernel* kernel) {
+      return kernel->name() == one.c.kernel;
+    });
+    if (wanted) chosen.push_back(one.c);
+  }
+  return chosen;
+}
+
+// A folder that is not there yet is made when the first failure is kept.
+Result<std::vector<CorpusCase>> read_corpus_if_any(const std::string& folder) {
+  if (!std::filesystem::exists(folder)) return std::vector<CorpusCase>{};
+  return read_corpus(folder);
+}
+
+}  // namespace
+
+int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
+  const auto kernels = kernels_named(request.kernels);
+  if (!kernels.ok()) return report_trouble(kernels.trouble());
+  if (const auto known = known_properties(request.properties); !known.ok()) {
+    return report_trouble(known.trouble());
+  }
+  const auto limits = limits_of(common, request);
+  if (!limits.ok()) return report_trouble(limits.trouble());
+  const auto corpus = read_corpus_if_any(request.corpus);
+  if (!corpus.ok()) return report_trouble(corpus.trouble());
+  const auto ledger = Ledger::open(common.ledger);
+  if (!ledger.ok()) return report_trouble(ledger.trouble());
+  for (const std::string& line : ledger->warnings()) fmt::print(stderr, "attest: {}\n", line);
+  const auto out = open_out_file(request.out, "fuzz", "fuzz.jsonl");
+  if (!out.ok()) return report_trouble(out.trouble());
+
+  const DrawFrom from{request.seed, *kernels, request.properties};
+  const auto source = after(of_kernels(*corpus, *kernels),
+                            request.target.empty() ? random_cases(from) : climbing_cases(from));
+  const Stand stand{.open_device = [&] { return open_device(common.device, {.threads = 1}); },
+                    .find_kernel = [](std::string_view name) { return find_kernel(name); },
+                    .verify =
+                        [&](const Kernel& kernel, Device& device, const Case& c) {
+                          return verify(kernel, device, c,
+                                        {.code_objects = common.code_objects, .threads = 1});
+                        }};
+  stop_on_interrupt();
+  CampaignReport report(common.json ? nullptr : stdout, out->file.get(), request.corpus);
+  report.begin({"fuzz", common.device, machine_text(), request.cases}, request.seed);
+  const CampaignResult result =
+      run_campaign(*source, stand, *limits, report.events(), stop_requested);
+  report.end(result);
+  fmt::print(stderr, "journal: {}\n", out->path);
+  if (!result.trouble.text.empty()) return report_trouble(result.trouble);
+  if (!report.trouble().empty()) return report_trouble({TroubleKind::kInfra, report.trouble()});
+  return exit_code(result.tally);
+}
+
+}  // namespace attest

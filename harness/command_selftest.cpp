@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "harness/commands.hpp"
+#include "harness/device/device_list.hpp"
+#include "harness/machine.hpp"
+#include "harness/runner.hpp"
+#include "harness/selftest.hpp"
+
+namespace attest {
+namespace {
+
+constexpr double kWantedScore = 0.95;  // of defects and cheats that must be killed
+
+Result<std::vector<Mutant>> mutants_named(const SelftestRequest& request) {
+  auto all = read_mutants(request.folder);
+  if (!all.ok() || request.mutants.empty()) return all;
+  std::vector<Mutant> named;
+  for (const std::string& name : request.mutants) {
+    const auto found = std::find_if(all->begin(), all->end(),
+                                    [&](const Mutant& mutant) { return mutant.name == name; });
+    if (found == all->end()) {
+      return Trouble{
+          TroubleKind::kUsage,
+          fmt::format("there is no mutant '{}' in {}; `attest selftest --list` lists them", name,
+                      request.folder)};
+    }
+    named.push_back(*found);
+  }
+  return named;
+}
+
+int list_mutants(const std::vector<Mutant>& mutants) {
+  for (const Mutant& mutant : mutants) {
+    fmt::print("{:<36} {:<8} {:<40} {}\n", mutant.name, mutant.bug_class,
+               mutant.recreates.empty() ? "-" : mutant.recreates, mutant.defect);
+  }
+  return 0;
+}
+
+void print_trial(const Trial& trial) {
+  const char* fate = !trial.trouble.empty()            ? "trouble"
+                     : trial.killed == trial.is_benign ? (trial.killed ? "ALARM" : "SURVIVES")
+                     : trial.killed                    ? "killed"
+                                                       : "passes";
+  fmt::print("{:<8} {:<36} {:<8}", fate, trial.name, trial.bug_class);
+  if (trial.killed) {
+    fmt::print(" case {} after {:.1f} s, {}\n         {}\n", trial.found.index + 1,
+               trial.found.seconds, trial.found.bucket, to_token(trial.found.smallest));
+  } else {
+    fmt::print(" {} cases in {:.1f} s  {}\n", trial.result.cases, trial.result.seconds,
+               trial.trouble);
+  }
+  std::fflush(stdout);
+}
+
+void print_summary(const SelftestSummary& s) {
+  fmt::print(
+      "{} of {} defects and cheats killed ({:.1f} %), {} false alarms on {} benign mutants, {} "
+      "without "
+      "a verdict; median time to kill {:.2f} s\n",
+      s.killed, s.defects, 100 * s.score(), s.false_alarms, s.benign, s.troubled,
+      s.median_kill_seconds);
+}
+
+int exit_code_of(const SelftestSummary& s) {
+  if (s.false_alarms > 0 || s.score() < kWantedScore) return s.defects == 0 ? 5 : 1;
+  return s.troubled > 0 ? 4 : 0;
+}
+
+struct Kill {
+  std::string mutant, bucket, token;
+};
+
+Result<std::vector<Kill>> read_kills(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return Trouble{TroubleKind::kUsage, path + " cannot be read"};
+  std::vector<Kill> kills;
+  int number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.empty() || line[0] == '#') continue;
+    std::istringstream words(line);
+    Kill kill;
+    if (!(words >> kill.mutant >> kill.bucket >> kill.token)) {
+      return Trouble{TroubleKind::kUsage,
+                     fmt::format("{}:{}: a line is MUTANT BUCKET TOKEN", path, number)};
+    }
+    kills.push_back(std::move(kill));
+  }
+  return kills;
+}
+
+// Does the token still fail in its bucket, on the mutant as it is built now?
+Result<bool> reproduces(const Kill& kill, const Mutant& mutant, Device& device,
+                        const BuildOptions& build, std::string& saw) {
+  const auto built = build_mutant(mutant, build);
+  if (!built.ok()) return built.trouble();
+  const auto c = parse_token(kill.token);
+  if (!c.ok()) return c.trouble();
+  const auto kernel = built->make_kernel(c->kernel);
+  if (kernel == nullptr) return unknown_kernel(c->kernel);
+  const Verdict verdict =
+      verify(*kernel, device, *c, {.code_objects = built->code_objects(), .threads = 1});
+  saw = verdict.bucket.empty() ? std::string(to_string(verdict.status)) : verdict.bucket;
+  return verdict.bucket == kill.bucket;
+}
+
+int replay(const SelftestRequest& request, const CommonOptions& common, const BuildOptions& build) {
+  const auto kills = read_kills(request.kills);
+  if (!kills.ok()) return report_trouble(kills.trouble());
+  const auto mutants = read_mutants(request.folder);
+  if (!mutants.ok()) return report_trouble(mutants.trouble());
+  int again = 0;
+  std::int64_t wanted = 0;
+  for (const Kill& kill : *kills) {
+    const auto& names = request.mutants;
+    if (!names.empty() && std::find(names.begin(), names.end(), kill.mutant) == names.end())
+      continue;
+    if (stop_requested) return 3;
+    ++wanted;
+    const auto mutant = std::find_if(mutants->begin(), mutants->end(),
+                                     [&](const Mutant& m) { return m.name == kill.mutant; });
+    if (mutant == mutants->end()) {
+      fmt::print("gone     {}: there is no such mutant in {}\n", kill.mutant, request.folder);
+      continue;
+    }
+    auto device = open_device(common.device, {.threads = common.threads});
+    if (!device.ok()) return report_trouble(device.trouble());
+    std::string saw;
+    const auto fails = reproduces(kill, *mutant, **device, build, saw);
+    if (!fails.ok()) return report_trouble(fails.trouble());
+    again += *fails;
+    fmt::print("{:<8} {:<36} {}{}\n         {}\n", *fails ? "again" : "DIFFERS", kill.mutant,
+               kill.bucket, *fails ? "" : ", now " + saw, kill.token);
+    std::fflush(stdout);
+  }
+  fmt::print("{} of {} shrunk tokens fail again in their bucket\n", again, wanted);
+  return wanted == 0 ? 5 : again == wanted ? 0 : 1;
+}
+
+}  // namespace
+
+int command_selftest(const CommonOptions& common, const SelftestRequest& request) {
+  const auto mutants = mutants_named(request);
+  if (!mutants.ok()) return report_trouble(mutants.trouble());
+  if (request.list) return list_mutants(*mutants);
+  const auto device = open_device(common.device, {.threads = 1});
+  if (!device.ok()) return report_trouble(device.trouble());
+  const BuildOptions build{.target = (*device)->target(), .code_objects = common.code_objects};
+  stop_on_interrupt();
+  if (request.replay) return replay(request, common, build);
+
+  SelftestOptions options = request.options;
+  options.threads = common.threads;
+  options.device = common.device;
+  const std::vector<Mutant> chosen = sample_of(*mutants, request.sample);
+  if (chosen.empty()) return exit_code(Tally{});
+  fmt::print(stderr, "{} mutants on {}, {}\n", chosen.size(), common.device, machine_text());
+  const std::vector<Trial> trials =
+      run_selftest(chosen, options, build, print_trial, stop_requested);
+  if (trials.size() < chosen.size()) {
+    fmt::print(stderr, "attest: stopped after {} of {} mutants\n", trials.size(), chosen.size());
+    return 3;
+  }
+  const SelftestSummary summary = summary_of(trials);
+  print_summary(summary);
+  const std::string command =
+      fmt::format("attest selftest --seed {} --seconds {:g} --cases {} --benign-cases {}{}",
+                  options.seed, options.seconds, options.cases, options.benign_cases,
+                  request.sample > 0 ? fmt::format(" --sample {}", request.sample) : "");
+  if (const int code =
+          write_report(request.out, selftest_markdown(trials, options, command, machine_text()))) {
+    return code;
+  }
+  if (request.keep) {
+    if (const int code = write_report(request.kills, kills_text(trials))) return code;
+  }
+  return exit_code_of(summary);
+}
+
+}  // namespace attest

@@ -1,0 +1,150 @@
+#include "harness/selftest.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <utility>
+
+#include "harness/device/device_list.hpp"
+
+namespace attest {
+namespace {
+
+struct Built {
+  Result<BuiltMutant> mutant;
+  double seconds = 0;
+};
+
+Built build_timed(const Mutant& mutant, const BuildOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto built = build_mutant(mutant, options);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+  return {std::move(built), elapsed.count()};
+}
+
+// A mutant's kernels: its own launchers where it edits them.
+class Kernels {
+ public:
+  explicit Kernels(const BuiltMutant& built) {
+    for (const Kernel* kernel : all_kernels()) {
+      if (auto made = built.make_kernel(kernel->name())) kernels_.push_back(std::move(made));
+    }
+  }
+  std::vector<const Kernel*> all() const {
+    std::vector<const Kernel*> kernels;
+    for (const auto& kernel : kernels_) kernels.push_back(kernel.get());
+    return kernels;
+  }
+  const Kernel* find(std::string_view name) const {
+    const auto found = std::find_if(kernels_.begin(), kernels_.end(),
+                                    [&](const auto& kernel) { return kernel->name() == name; });
+    return found == kernels_.end() ? nullptr : found->get();
+  }
+
+ private:
+  std::vector<std::unique_ptr<Kernel>> kernels_;
+};
+
+void fuzz(const BuiltMutant& built, const SelftestOptions& options, const std::atomic<bool>& stop,
+          Trial& trial) {
+  const Kernels kernels(built);
+  const Stand stand{.open_device = [&] { return open_device(options.device, {.threads = 1}); },
+                    .find_kernel = [&](std::string_view name) { return kernels.find(name); },
+                    .verify =
+                        [&](const Kernel& kernel, Device& device, const Case& c) {
+                          return verify(kernel, device, c,
+                                        {.code_objects = built.code_objects(), .threads = 1});
+                        }};
+  const auto source = random_cases({options.seed, kernels.all()});
+  CampaignLimits limits{.seconds = options.seconds,
+                        .threads = options.threads,
+                        .reruns = 1,
+                        .buckets = 2,  // a suspect may come first
+                        .shrink = options.shrink};
+  if (trial.is_benign) limits.cases = options.benign_cases, limits.seconds = 0;
+  CampaignEvents events;
+  events.enough = [&](const CampaignResult& r) {
+    return r.tally.failed + r.tally.crashed + r.tally.hung > 0 && r.cases >= options.cases;
+  };
+  trial.result = run_campaign(*source, stand, limits, events, stop);
+  trial.trouble = trial.result.trouble.text;
+  // A suspect kills no defect, but it is an alarm on what is right.
+  const auto& found = trial.result.found;
+  const auto first = std::find_if(found.begin(), found.end(), [&](const Found& f) {
+    return trial.is_benign || f.verdict.status != Status::kSuspect;
+  });
+  trial.killed = first != found.end();
+  if (trial.killed) trial.found = *first;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+std::vector<Trial> run_selftest(const std::vector<Mutant>& mutants, const SelftestOptions& options,
+                                const BuildOptions& build,
+                                const std::function<void(const Trial&)>& told,
+                                const std::atomic<bool>& stop) {
+  std::vector<Trial> trials;
+  std::future<Built> next;
+  const auto begin_build = [&](std::size_t i) {
+    if (i < mutants.size()) {
+      next = std::async(std::launch::async, [&, i] { return build_timed(mutants[i], build); });
+    }
+  };
+  begin_build(0);
+  for (std::size_t i = 0; i < mutants.size() && !stop; ++i) {
+    const Built built = next.get();
+    begin_build(i + 1);
+    const Mutant& mutant = mutants[i];
+    Trial trial{.name = mutant.name,
+                .bug_class = mutant.bug_class,
+                .recreates = mutant.recreates,
+                .defect = mutant.defect,
+                .is_benign = mutant.is_benign()};
+    trial.build_seconds = built.seconds;
+    if (built.mutant.ok()) {
+      fuzz(*built.mutant, options, stop, trial);
+    } else {
+      trial.trouble = built.mutant.trouble().text;
+    }
+    if (stop) break;  // half a trial proves nothing
+    told(trial);
+    trials.push_back(std::move(trial));
+  }
+  return trials;
+}
+
+SelftestSummary summary_of(const std::vector<Trial>& trials) {
+  SelftestSummary summary;
+  std::vector<double> kills, builds;
+  for (const Trial& trial : trials) {
+    builds.push_back(trial.build_seconds);
+    if (!trial.trouble.empty()) ++summary.troubled;
+    (trial.is_benign ? summary.benign : summary.defects) += 1;
+    if (trial.killed) ++(trial.is_benign ? summary.false_alarms : summary.killed);
+    if (trial.killed && !trial.is_benign) kills.push_back(trial.found.seconds);
+  }
+  summary.median_kill_seconds = median(std::move(kills));
+  summary.median_build_seconds = median(std::move(builds));
+  return summary;
+}
+
+std::vector<Mutant> sample_of(const std::vector<Mutant>& mutants, int count) {
+  if (count <= 0 || count >= static_cast<int>(mutants.size())) return mutants;
+  std::vector<Mutant> cheats, benign, defects, sample;
+  for (const Mutant& mutant : mutants) {
+    (mutant.is_benign() ? benign : mutant.is_cheat() ? cheats : defects).push_back(mutant);
+  }
+  if (!cheats.empty()) sample.push_back(cheats.front());
+  if (!benign.empty()) sample.push_back(benign.front());
+  const std::size_t rest = count > static_cast<int>(sample.size()) ? count - sample.size() : 0;
+  for (std::size_t i = 0; i < rest; ++i) sample.push_back(defects[i * defects.size() / rest]);
+  return sample;
+}
+
+}  // namespace attest

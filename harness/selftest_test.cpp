@@ -1,0 +1,98 @@
+#include "harness/selftest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace attest {
+namespace {
+
+Trial trial(std::string name, std::string bug_class, bool killed, double seconds = 0) {
+  Trial t;
+  t.name = std::move(name);
+  t.bug_class = std::move(bug_class);
+  t.is_benign = t.bug_class == "BENIGN";
+  t.killed = killed;
+  t.found.bucket = "stage1.wrong.row.mla_decode";
+  t.found.seconds = seconds;
+  t.found.smallest.problem.s_kv = {17};
+  t.result.by_property["oracle"] = {10, killed ? 4 : 0};
+  t.result.by_distribution["needles"] = {3, killed ? 1 : 0};
+  return t;
+}
+
+const std::vector<Trial>& trials() {
+  static const std::vector<Trial> all = {
+      trial("drops_a_token", "PAGE", true, 2), trial("old_plan", "GRAPH", true, 8),
+      trial("zeros", "CHEAT", true, 1),        trial("sleeps", "HANG", false),
+      trial("other_order", "BENIGN", false),   trial("other_grid", "BENIGN", true)};
+  return all;
+}
+
+TEST(Selftest, CountsCheatsAsDefectsAndBenignOnesApart) {
+  const SelftestSummary s = summary_of(trials());
+  EXPECT_EQ(s.defects, 4);
+  EXPECT_EQ(s.killed, 3);
+  EXPECT_DOUBLE_EQ(s.score(), 0.75);
+  EXPECT_EQ(s.benign, 2);
+  EXPECT_EQ(s.false_alarms, 1);
+  EXPECT_DOUBLE_EQ(s.median_kill_seconds, 2);
+}
+
+TEST(Selftest, TakesWhatCouldNotBeBuiltForNoKill) {
+  std::vector<Trial> one = {trial("broken", "PAGE", false)};
+  one[0].trouble = "clang says no";
+  const SelftestSummary s = summary_of(one);
+  EXPECT_EQ(s.troubled, 1);
+  EXPECT_EQ(s.killed, 0);
+  EXPECT_DOUBLE_EQ(s.score(), 0);
+}
+
+TEST(Selftest, NamesSurvivorsAndFalseAlarmsOnItsPage) {
+  const std::string page = selftest_markdown(trials(), {}, "attest selftest", "a machine");
+  EXPECT_NE(page.find("3 of 4 defects and cheats killed (75.0 %)"), std::string::npos);
+  EXPECT_NE(page.find("## Survivors\n- sleeps"), std::string::npos);
+  EXPECT_NE(page.find("## False alarms\n- other_grid"), std::string::npos);
+  EXPECT_NE(page.find("| drops_a_token | 4/10 |"), std::string::npos);
+  EXPECT_NE(page.find("| mutants killed | 4 |"), std::string::npos);
+}
+
+TEST(Selftest, KeepsTheTokensOfKilledDefectsAlone) {
+  const std::string text = kills_text(trials());
+  EXPECT_NE(text.find("drops_a_token stage1.wrong.row.mla_decode v1:k=mla_decode:s=17\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("sleeps"), std::string::npos);
+  EXPECT_EQ(text.find("other_grid"), std::string::npos);
+}
+
+TEST(Selftest, SamplesACheatABenignOneAndDefectsFromAllOver) {
+  std::vector<Mutant> mutants;
+  for (int i = 0; i < 60; ++i) {
+    mutants.push_back({.name = "m" + std::to_string(i),
+                       .defect = "",
+                       .recreates = "",
+                       .bug_class = i % 20 == 7   ? "CHEAT"
+                                    : i % 20 == 9 ? "BENIGN"
+                                                  : "PAGE",
+                       .hunks = {}});
+  }
+  const std::vector<Mutant> sample = sample_of(mutants, 12);
+  ASSERT_EQ(sample.size(), 12u);
+  std::set<std::string> names;
+  int cheats = 0, benign = 0, late = 0;
+  for (const Mutant& mutant : sample) {
+    names.insert(mutant.name);
+    cheats += mutant.is_cheat();
+    benign += mutant.is_benign();
+    late += std::stoi(mutant.name.substr(1)) >= 40;
+  }
+  EXPECT_EQ(names.size(), 12u);
+  EXPECT_EQ(cheats, 1);
+  EXPECT_EQ(benign, 1);
+  EXPECT_GE(late, 3);
+  EXPECT_EQ(sample_of(mutants, 0).size(), mutants.size());
+}
+
+}  // namespace
+}  // namespace attest
