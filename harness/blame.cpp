@@ -190,8 +190,8 @@ std::vector<StageFaults> stages_of(const Subject& s, const Faults& f) {
     stages.push_back(
         {"merge", merge, f.looked_at_merge, tensors_text(s, "lse", &f.merge_lse, "o", &f.merge_o)});
   }
-  stages.push_back(
-      {"rounding of o", f.rounding.count(), true, tensors_text(s, "", nullptr, "o", &f.rounding)});
+  stages.push_back({kRoundingOfO.data(), f.rounding.count(), true,
+                    tensors_text(s, "", nullptr, "o", &f.rounding)});
   return stages;
 }
 
@@ -205,7 +205,7 @@ Blame blame(const Subject& s, const Inputs& inputs, const Output& output, const 
     if (result.stage.empty() && stage.count > 0) {
       result.stage = stage.name;
       result.text = fmt::format("{}: {}", stage.name, stage.text);
-    } else if (stage.name != std::string_view("rounding of o")) {
+    } else if (stage.name != kRoundingOfO) {
       others += fmt::format("{}{} {}", others.empty() ? "; " : ", ", stage.name,
                             stage.count > 0   ? "wrong too"
                             : stage.looked_at ? "clean"

@@ -8,6 +8,7 @@
 // hypothesis of harness/blame_hypotheses.hpp fits.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include "harness/core/inputs.hpp"
 #include "harness/core/output.hpp"
@@ -15,6 +16,8 @@
 #include "reference/reference.hpp"
 
 namespace attest {
+
+inline constexpr std::string_view kRoundingOfO = "rounding of o";
 
 struct Blame {
   std::string stage;       // one of those above; empty: no stage broke its bound

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <optional>
 
+#include "harness/bucket.hpp"
 #include "harness/core/check.hpp"
 #include "harness/judge_statistics.hpp"
 #include "harness/judge_tensor.hpp"
@@ -15,11 +17,11 @@ namespace {
 
 // The four tensors, in the order in which the data flows.
 struct Tensors {
-  Tensors(const Subject& s, const CaseGates& gates)
-      : partial_lse("partial_lse", gates.partial_lse, s.problem.rows()),
-        partial_o("partial_o", gates.partial_o, s.problem.rows()),
-        lse("lse", gates.lse, s.problem.rows()),
-        o("o", gates.o, s.problem.rows()) {}
+  explicit Tensors(const CaseGates& gates)
+      : partial_lse("partial_lse", gates.partial_lse),
+        partial_o("partial_o", gates.partial_o),
+        lse("lse", gates.lse),
+        o("o", gates.o) {}
   std::array<const TensorJudge*, 4> all() const { return {&partial_lse, &partial_o, &lse, &o}; }
   TensorJudge partial_lse, partial_o, lse, o;
 };
@@ -81,19 +83,6 @@ void judge_rows(const Subject& s, const Output& output, Tensors& tensors) {
   });
 }
 
-std::string_view kind_of(Fault fault) {
-  switch (fault) {
-    case Fault::kUnwritten:
-      return "unwritten";
-    case Fault::kNonFinite:
-      return "nonfinite";
-    case Fault::kOverwritten:
-      return "overwritten";
-    default:
-      return "wrong";
-  }
-}
-
 std::string place_text(const Worst& at) {
   std::string text =
       fmt::format("sequence {}, query token {}, head {}", at.sequence, at.query_token, at.head);
@@ -119,24 +108,51 @@ std::string values_text(Fault fault, const Worst& at, Stored stored) {
       at.ratio);
 }
 
-// The first tensor with missing values, else the first with wrong ones.
-const TensorJudge* tensor_to_blame(const Tensors& tensors) {
-  for (const TensorJudge* tensor : tensors.all()) {
-    if (tensor->has_missing()) return tensor;
-  }
-  for (const TensorJudge* tensor : tensors.all()) {
-    if (tensor->wrong() > 0) return tensor;
-  }
-  return nullptr;
+// What a failure is named after: of the first stage that holds a fault, the kind that hides the
+// others, and the first tensor that has it.
+struct Guilt {
+  Bucket bucket;
+  FaultKind kind = FaultKind::kWrong;
+  const TensorJudge* tensor = nullptr;
+};
+
+// Where a number goes wrong first; or, of what is no number, which stage did it. A wrong lse makes
+// what is weighed by it wrong.
+std::string_view stage_of(bool is_stage1, bool is_number, const TensorJudge& lse) {
+  if (!is_number) return is_stage1 ? "stage1" : "stage2";
+  if (!is_stage1) return "merge";
+  return lse.wrong() > 0 ? "scores" : "values";
 }
 
-std::string reason_of(const Subject& s, const TensorJudge& blamed, const Finding& finding) {
-  const Fault fault = finding.judged.fault;
-  std::string reason = fmt::format("{}: {} {} at {}: {}; {} of {} elements of {}, pattern {}",
-                                   s.kernel, blamed.name(), kind_of(fault), place_text(finding.at),
-                                   values_text(fault, finding.at, blamed.stored()), blamed.wrong(),
-                                   blamed.checked(), blamed.name(), blamed.pattern());
-  if (const std::string meaning = blamed.meaning(finding.judged); !meaning.empty()) {
+std::optional<Guilt> guilt_of(const Subject& s, const Tensors& t) {
+  const bool partials_wrong = t.partial_lse.wrong() + t.partial_o.wrong() > 0;
+  const TensorJudge& lse = partials_wrong ? t.partial_lse : t.lse;
+  const TensorJudge& o = partials_wrong ? t.partial_o : t.o;
+  for (const FaultKind kind : kFaultKinds) {
+    const FaultSet &in_lse = lse.faults(kind), &in_o = o.faults(kind);
+    if (in_lse.count() + in_o.count() == 0) continue;
+    const bool is_wrong = kind == FaultKind::kWrong;
+    const bool is_zero =
+        is_wrong && in_o.count() > 0 && in_o.is_all_zeros() && in_lse.is_all_zeros();
+    const bool is_number =
+        (is_wrong && !is_zero) || kind == FaultKind::kNan || kind == FaultKind::kInf;
+    const StageFaults faults{&in_lse, &in_o};
+    const std::string_view stage = stage_of(partials_wrong || s.num_splits == 1, is_number, lse);
+    return Guilt{{std::string(stage), is_zero ? "zero" : std::string(to_string(kind)),
+                  std::string(pattern_of(s, kind, faults)), std::string(s.kernel)},
+                 kind,
+                 in_lse.count() > 0 ? &lse : &o};
+  }
+  return std::nullopt;
+}
+
+std::string reason_of(const Subject& s, const Guilt& guilt, const Finding& finding) {
+  const TensorJudge& tensor = *guilt.tensor;
+  std::string reason = fmt::format("{}: {} {} at {}: {}; {} of {} elements of {}", s.kernel,
+                                   tensor.name(), guilt.bucket.kind, place_text(finding.at),
+                                   values_text(finding.judged.fault, finding.at, tensor.stored()),
+                                   tensor.wrong(), tensor.checked(), tensor.name());
+  if (const std::string meaning = tensor.meaning(finding.judged); !meaning.empty()) {
     reason += "; " + meaning;
   }
   if (!finding.at.terms.empty()) {
@@ -146,17 +162,14 @@ std::string reason_of(const Subject& s, const TensorJudge& blamed, const Finding
   return reason;
 }
 
-void fail(const Subject& s, const Tensors& tensors, const TensorJudge& blamed,
-          const Explain& explain, Verdict& verdict) {
-  Finding finding = blamed.finding();
-  const bool partials_wrong = tensors.partial_lse.wrong() + tensors.partial_o.wrong() > 0;
-  const std::string_view stage = s.num_splits == 1 || partials_wrong ? "stage1" : "stage2";
+void fail(const Subject& s, const Tensors& tensors, const Guilt& guilt, const Explain& explain,
+          Verdict& verdict) {
+  Finding finding = guilt.tensor->finding(guilt.kind);
   if (explain && finding.judged.fault == Fault::kWrong) finding.at.terms = explain(finding.at);
 
   verdict.status = Status::kFailed;
-  verdict.bucket =
-      fmt::format("{}.{}.{}.{}", stage, kind_of(finding.judged.fault), blamed.pattern(), s.kernel);
-  verdict.reason = reason_of(s, blamed, finding);
+  verdict.bucket = to_string(guilt.bucket);
+  verdict.reason = reason_of(s, guilt, finding);
   std::optional<Tier> loosest;
   for (const TensorJudge* tensor : tensors.all()) {
     const std::optional<Tier> broken = tensor->broken_tier();
@@ -171,7 +184,7 @@ void fail(const Subject& s, const Tensors& tensors, const TensorJudge& blamed,
 
 void fail_for_damage(const Subject& s, const Output& output, Verdict& verdict) {
   verdict.status = Status::kFailed;
-  verdict.bucket = fmt::format("memory.damage.all.{}", s.kernel);
+  verdict.bucket = to_string(bucket_of_damage(output.damage[0], s.kernel));
   verdict.reason = fmt::format("{}: {}", s.kernel, fmt::join(output.damage, "; "));
 }
 
@@ -201,7 +214,7 @@ Verdict judge(const Subject& subject, const Output& output, const Reference& ref
               const Explain& explain) {
   check_shapes(subject, output, reference.expected);
   const CaseGates gates(subject, reference);
-  Tensors tensors(subject, gates);
+  Tensors tensors(gates);
   judge_rows(subject, output, tensors);
 
   Verdict verdict;
@@ -215,14 +228,19 @@ Verdict judge(const Subject& subject, const Output& output, const Reference& ref
   verdict.evidence.mismatch = mismatch.share();
   if (!output.damage.empty()) {
     fail_for_damage(subject, output, verdict);
-  } else if (const TensorJudge* blamed = tensor_to_blame(tensors)) {
-    fail(subject, tensors, *blamed, explain, verdict);
+  } else if (const std::optional<Guilt> guilt = guilt_of(subject, tensors)) {
+    fail(subject, tensors, *guilt, explain, verdict);
   } else if (const std::string why = why_vacuous(tensors); !why.empty()) {
     verdict.status = Status::kVacuous;
     verdict.reason = why;
   } else {
-    verdict.reason = why_suspect(verdict.evidence.scores, mismatch);
+    const Suspicion suspicion = why_suspect(verdict.evidence.scores, mismatch);
+    verdict.reason = suspicion.reason;
     verdict.status = verdict.reason.empty() ? Status::kPassed : Status::kSuspect;
+    if (!verdict.reason.empty()) {
+      verdict.bucket =
+          to_string(Bucket{"suspect", suspicion.filter, "all", std::string(subject.kernel)});
+    }
     explain_worst(explain, verdict);
   }
   return verdict;

@@ -84,18 +84,19 @@ Mismatch mismatch_of(const Subject& subject, const Output& output, const Referen
   return result;
 }
 
-std::string why_suspect(const std::vector<Score>& scores, const Mismatch& mismatch) {
+Suspicion why_suspect(const std::vector<Score>& scores, const Mismatch& mismatch) {
   const Score* worst = nullptr;
   for (const Score& score : scores) {
     if (std::abs(score.z) <= kSuspectZ) continue;  // a NaN stays
     if (worst == nullptr || !(std::abs(score.z) <= std::abs(worst->z))) worst = &score;
   }
-  if (worst != nullptr) return score_text(*worst);
+  if (worst != nullptr) return {score_text(*worst), worst->filter};
   if (mismatch.counted >= kFewestForMismatch && mismatch.share() > kSuspectMismatch) {
-    return fmt::format(
-        "{:.1f} % of the {} elements of o whose bits T2p nearly decides differ from the emulated "
-        "reference",
-        100 * mismatch.share(), mismatch.counted);
+    return {
+        fmt::format("{:.1f} % of the {} elements of o whose bits T2p nearly decides differ from "
+                    "the emulated reference",
+                    100 * mismatch.share(), mismatch.counted),
+        "mismatch"};
   }
   return {};
 }

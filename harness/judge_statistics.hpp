@@ -25,6 +25,10 @@ struct Mismatch {
 Mismatch mismatch_of(const Subject& subject, const Output& output, const Reference& reference);
 
 // Why an output within every gate is suspect; empty when it is not.
-std::string why_suspect(const std::vector<Score>& scores, const Mismatch& mismatch);
+struct Suspicion {
+  std::string reason;
+  std::string filter;  // that says so: a Score's, or "mismatch"
+};
+Suspicion why_suspect(const std::vector<Score>& scores, const Mismatch& mismatch);
 
 }  // namespace attest

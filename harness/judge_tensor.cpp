@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "harness/core/check.hpp"
@@ -25,9 +26,6 @@ std::string_view meaning_of(Tier tier) {
 }
 
 }  // namespace
-
-TensorJudge::TensorJudge(std::string_view name, const TensorGates& gates, std::int64_t rows)
-    : name_(name), gates_(&gates), pattern_(rows) {}
 
 Worst TensorJudge::describe(const Place& place, std::uint32_t bits, GateAt gate) const {
   Worst worst;
@@ -68,33 +66,31 @@ void TensorJudge::fixed(const Place& place, Owed owed, double exactly, std::uint
   ++checked_;
   const Judged judged = judge_fixed(stored(), owed, exactly, bits);
   if (owed == Owed::kUnwritten && judged.fault == Fault::kNone) return;  // no number to report
-  keep(judged, place, describe(place, bits, {owed == Owed::kUnwritten ? 0 : exactly, 0}));
+  keep(judged, place, owed, describe(place, bits, {owed == Owed::kUnwritten ? 0 : exactly, 0}));
 }
 
-void TensorJudge::keep(const Judged& judged, const Place& place, Worst at) {
+void TensorJudge::keep(const Judged& judged, const Place& place, Owed owed, Worst at) {
   const Fault fault = judged.fault;
   const bool missing = fault == Fault::kUnwritten || fault == Fault::kNonFinite;
   if (missing) at.ratio = 0;  // kept apart, as the first by position
   if (fault != Fault::kOverwritten && (at.ratio > worst_.at.ratio || worst_.at.tensor.empty())) {
     worst_ = {judged, at};
   }
-  if (fault != Fault::kNone) note_fault(judged, place, std::move(at));
+  if (fault != Fault::kNone) note_fault(judged, place, owed, std::move(at));
 }
 
-void TensorJudge::note_fault(const Judged& judged, const Place& place, Worst at) {
-  pattern_.note(place.row, place.sequence, place.head, place.split, place.column);
-  if (judged.fault != Fault::kWrong) {
-    at.ratio = std::numeric_limits<double>::infinity();
-    std::optional<Finding>& first =
-        judged.fault == Fault::kOverwritten ? first_overwritten_ : first_missing_;
-    if (!first) first = {judged, std::move(at)};
-    return;
-  }
+void TensorJudge::note_fault(const Judged& judged, const Place& place, Owed owed, Worst at) {
+  ++wrong_;
+  const FaultKind kind = kind_of(judged.fault, place, at.actual);
+  OfKind& of_kind = faults_[static_cast<int>(kind)];
+  of_kind.set.add(place, owed != Owed::kValue, at.actual);
+  if (judged.fault != Fault::kWrong) at.ratio = std::numeric_limits<double>::infinity();
   if (judged.gate >= 0 && (loosest_ < 0 || judged.gate < loosest_)) loosest_ = judged.gate;
   // Gate -1, a value that the contract gives exactly, comes before all.
   const auto rank = [](const Finding& f) { return std::pair(-f.judged.gate, f.at.ratio); };
   Finding found{judged, std::move(at)};
-  if (!worst_wrong_ || rank(found) > rank(*worst_wrong_)) worst_wrong_ = std::move(found);
+  std::optional<Finding>& kept = of_kind.finding;
+  if (!kept || (kind == FaultKind::kWrong && rank(found) > rank(*kept))) kept = std::move(found);
 }
 
 std::optional<Tier> TensorJudge::broken_tier() const {
@@ -102,11 +98,10 @@ std::optional<Tier> TensorJudge::broken_tier() const {
   return gates_->tier(loosest_);
 }
 
-const Finding& TensorJudge::finding() const {
-  for (const auto* found : {&first_missing_, &worst_wrong_, &first_overwritten_}) {
-    if (*found) return **found;
-  }
-  ATTEST_CHECK(!"a tensor without a fault has no finding");
+const Finding& TensorJudge::finding(FaultKind kind) const {
+  const std::optional<Finding>& found = faults_[static_cast<int>(kind)].finding;
+  ATTEST_CHECK(found);
+  return *found;
 }
 
 std::string TensorJudge::meaning(const Judged& judged) const {

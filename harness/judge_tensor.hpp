@@ -1,12 +1,13 @@
 // What is known about one tensor of an output while its elements are judged.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "harness/core/fault_pattern.hpp"
 #include "harness/core/verdict.hpp"
+#include "harness/fault_set.hpp"
 #include "harness/judge_gates.hpp"
 
 namespace attest {
@@ -19,7 +20,7 @@ struct Finding {
 class TensorJudge {
  public:
   // `gates` outlives it.
-  TensorJudge(std::string_view name, const TensorGates& gates, std::int64_t rows);
+  TensorJudge(std::string_view name, const TensorGates& gates) : name_(name), gates_(&gates) {}
 
   // The i-th element of the tensor, which the gates judge.
   void element(const Place& place, std::int64_t i, std::uint32_t bits) {
@@ -28,7 +29,7 @@ class TensorJudge {
     if (!worst_.at.tensor.empty() && gates_->is_unremarkable(i, bits, worst_.at.ratio)) return;
     if (gates_->is_unbounded(i)) ++unbounded_;
     const Judged judged = gates_->judge(i, bits);
-    keep(judged, place, describe_by_gate(judged.gate, place, i, bits));
+    keep(judged, place, Owed::kValue, describe_by_gate(judged.gate, place, i, bits));
   }
   // A place that owes `exactly`, or nothing at all.
   void fixed(const Place& place, Owed owed, double exactly, std::uint32_t bits);
@@ -36,32 +37,33 @@ class TensorJudge {
   const std::string& name() const { return name_; }
   Stored stored() const { return gates_->stored(); }
   std::int64_t checked() const { return checked_; }
-  std::int64_t wrong() const { return pattern_.faults(); }
+  std::int64_t wrong() const { return wrong_; }
   std::int64_t unbounded() const { return unbounded_; }
   const Worst& worst() const { return worst_.at; }
-  bool has_missing() const { return first_missing_.has_value(); }
   std::optional<Tier> broken_tier() const;  // the loosest that any element breaks
-  // The fault to report: the first unwritten or non-finite element, else the worst wrong one (of
-  // those that break the loosest gate), else the first written although nothing belongs there. Only
-  // when wrong() > 0.
-  const Finding& finding() const;
-  std::string_view pattern() const { return pattern_.word(); }
+  const FaultSet& faults(FaultKind kind) const { return faults_[static_cast<int>(kind)].set; }
+  // The fault to report of a kind that is there: the first, but of wrong numbers the worst of those
+  // that break the loosest gate.
+  const Finding& finding(FaultKind kind) const;
   // "within T0, beyond T2 (...)": which gates the element keeps, and what that means.
   std::string meaning(const Judged& judged) const;
 
  private:
-  void keep(const Judged& judged, const Place& place, Worst at);
-  void note_fault(const Judged& judged, const Place& place, Worst at);
+  struct OfKind {
+    FaultSet set;
+    std::optional<Finding> finding;
+  };
+  void keep(const Judged& judged, const Place& place, Owed owed, Worst at);
+  void note_fault(const Judged& judged, const Place& place, Owed owed, Worst at);
   Worst describe(const Place& place, std::uint32_t bits, GateAt gate) const;
   Worst describe_by_gate(int gate, const Place& place, std::int64_t i, std::uint32_t bits) const;
 
   std::string name_;
   const TensorGates* gates_;
-  std::int64_t checked_ = 0, unbounded_ = 0;
+  std::int64_t checked_ = 0, wrong_ = 0, unbounded_ = 0;
   int loosest_ = -1;  // gate that any element breaks
   Finding worst_;
-  std::optional<Finding> first_missing_, first_overwritten_, worst_wrong_;
-  FaultPattern pattern_;
+  std::array<OfKind, std::size(kFaultKinds)> faults_;
 };
 
 }  // namespace attest

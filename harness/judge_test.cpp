@@ -46,7 +46,7 @@ TEST(Judge, RejectsOneElementOneUlpOutside) {
     bits = encode_bf16(trial.expected.o[5 * kDV + 17] - trial.bound.o[5 * kDV + 17]) + 1;
   }
   const Verdict verdict = trial.judged();
-  expect_failure(verdict, "stage2.wrong.element.kernel_x",
+  expect_failure(verdict, "merge.wrong.scattered.kernel_x",
                  "o wrong at sequence 0, query token 1, head 1, column 17");
   EXPECT_EQ(verdict.wrong, 1);
 }
@@ -57,33 +57,33 @@ TEST(Judge, RejectsNanOfAnyPayloadAsTheFirstByPosition) {
     trial.output.o[3 * kDV + 100] = nan;
     trial.output.o[2 * kDV + 7] = 0x4000;  // wrong as well, and earlier
     trial.output.o[6 * kDV + 1] = nan;
-    expect_failure(trial.judged(), "stage2.nonfinite.sequence.kernel_x",
-                   "o nonfinite at sequence 0, query token 0, head 3, column 100");
+    expect_failure(trial.judged(), "merge.nan.head.kernel_x",
+                   "o nan at sequence 0, query token 0, head 3, column 100");
   }
 }
 
 TEST(Judge, RejectsInfWhereFiniteIsExpected) {
   Trial trial;
   trial.output.o[0] = 0xff80;
-  expect_failure(trial.judged(), "stage2.nonfinite.element.kernel_x", "actual -inf");
+  expect_failure(trial.judged(), "merge.inf.head.kernel_x", "actual -inf");
 }
 
 TEST(Judge, NamesAnUnwrittenRow) {
   Trial trial;
   std::fill_n(trial.output.o.begin() + 6 * kDV, kDV, kPoison16);
   expect_failure(
-      trial.judged(), "stage2.unwritten.row.kernel_x",
+      trial.judged(), "stage2.unwritten.head.kernel_x",
       "o unwritten at sequence 0, query token 1, head 2, column 0: still holds the poison 0x7fdb");
 }
 
-TEST(Judge, NamesTheHeadWhoseRowsAreSwapped) {
+TEST(Judge, SeesTheHeadWhoseRowsAreAnothers) {
   Trial trial;
   for (int token = 0; token < 2; ++token) {
     for (int d = 0; d < kDV; ++d) {
       trial.output.o[(token * 4 + 3) * kDV + d] = trial.output.o[(token * 4 + 2) * kDV + d];
     }
   }
-  expect_failure(trial.judged(), "stage2.wrong.head.kernel_x", "pattern head");
+  expect_failure(trial.judged(), "merge.wrong.scattered.kernel_x", "head 3");
 }
 
 TEST(Judge, NamesTheColumnsOfOneTile) {
@@ -91,7 +91,7 @@ TEST(Judge, NamesTheColumnsOfOneTile) {
   for (int row = 0; row < 8; ++row) {
     for (int d = 128; d < 192; ++d) trial.output.o[row * kDV + d] ^= 0x8000;
   }
-  expect_failure(trial.judged(), "stage2.wrong.columns.kernel_x", "512 of ");
+  expect_failure(trial.judged(), "merge.wrong.columns.kernel_x", "512 of ");
 }
 
 TEST(Judge, BlamesStageOneForAWrongSplitEvenWhenTheOutputIsWrongToo) {
@@ -102,25 +102,25 @@ TEST(Judge, BlamesStageOneForAWrongSplitEvenWhenTheOutputIsWrongToo) {
       trial.output.lse[token * 4 + head] ^= 0x80000000;
     }
   }
-  expect_failure(trial.judged(), "stage1.wrong.split.kernel_x", "partial_lse wrong at sequence 0");
+  expect_failure(trial.judged(), "scores.wrong.lse.kernel_x", "partial_lse wrong at sequence 0");
 }
 
 TEST(Judge, JudgesBf16PartialsByTheirOwnFormat) {
   Trial trial(3, true);
   auto& bits = trial.output.partial_o[trial.stored(1, 2, 3) * kDV + 5];
   bits = bits == 0 ? 0x4000 : bits ^ 0x8000;
-  expect_failure(trial.judged(), "stage1.wrong.element.kernel_x",
+  expect_failure(trial.judged(), "values.wrong.scattered.kernel_x",
                  "partial_o wrong at sequence 0, query token 1, head 3, split 2, column 5");
 }
 
 TEST(Judge, RejectsAWriteIntoADeadSplit) {
   Trial trial;
   trial.output.partial_o[trial.stored(5, 1, 0) * kDV + 9] = 0;
-  expect_failure(trial.judged(), "stage1.overwritten.element.kernel_x",
+  expect_failure(trial.judged(), "stage1.overwritten.head.kernel_x",
                  "partial_o overwritten at sequence 2, query token 2, head 0, split 1, column 9");
   Trial other;
   other.output.partial_lse[other.stored(2, 0, 3)] = 0xff800000;
-  expect_failure(other.judged(), "stage1.overwritten.element.kernel_x",
+  expect_failure(other.judged(), "stage1.overwritten.lse.kernel_x",
                  "partial_lse overwritten at sequence 1");
 }
 
@@ -129,9 +129,9 @@ TEST(Judge, LeavesThePartialOfASplitWithoutVisibleTokensFreeButNotItsLse) {
   trial.output.partial_o[trial.stored(3, 0, 1) * kDV] = 0x7fc00000;
   EXPECT_EQ(trial.judged().status, Status::kPassed);
   trial.output.partial_lse[trial.stored(3, 0, 1)] = fp32(-1e30);
-  expect_failure(trial.judged(), "stage1.wrong.element.kernel_x", "expected -inf");
+  expect_failure(trial.judged(), "scores.wrong.lse.kernel_x", "expected -inf");
   trial.output.partial_lse[trial.stored(3, 0, 1)] = kPoison32;
-  expect_failure(trial.judged(), "stage1.unwritten.element.kernel_x", "partial_lse unwritten");
+  expect_failure(trial.judged(), "stage1.unwritten.lse.kernel_x", "partial_lse unwritten");
 }
 
 TEST(Judge, TakesMinusZeroInARowThatSeesNothingButNoOtherNumber) {
@@ -139,31 +139,31 @@ TEST(Judge, TakesMinusZeroInARowThatSeesNothingButNoOtherNumber) {
   trial.output.o[8 * kDV] = 0x8000;
   EXPECT_EQ(trial.judged().status, Status::kPassed);
   trial.output.o[8 * kDV] = 0x0001;
-  expect_failure(trial.judged(), "stage2.wrong.element.kernel_x", "sequence 1");
+  expect_failure(trial.judged(), "merge.wrong.scattered.kernel_x", "sequence 1");
 }
 
 TEST(Judge, RejectsAFiniteLseOfARowThatSeesNothing) {
   Trial trial;
   trial.output.lse[8] = 0;
-  expect_failure(trial.judged(), "stage2.wrong.element.kernel_x", "lse wrong at sequence 1");
+  expect_failure(trial.judged(), "merge.wrong.lse.kernel_x", "lse wrong at sequence 1");
 }
 
 TEST(Judge, RejectsMinusInfLseOfARowThatSeesTokens) {
   Trial trial;
   trial.output.lse[1] = 0xff800000;
-  expect_failure(trial.judged(), "stage2.nonfinite.element.kernel_x", "lse nonfinite");
+  expect_failure(trial.judged(), "merge.wrong.lse.kernel_x", "lse wrong");
 }
 
 TEST(Judge, RejectsAWriteWhereTheContractLeavesEmptyRowsUnwritten) {
   Trial trial(3, false, EmptyRow::kUnwritten);
   trial.output.o[8 * kDV + 3] = 0;
-  expect_failure(trial.judged(), "stage2.overwritten.element.kernel_x", "nothing is written");
+  expect_failure(trial.judged(), "stage2.overwritten.head.kernel_x", "nothing is written");
 }
 
 TEST(Judge, RejectsUnderANanBound) {
   Trial trial;
   trial.bound.o[40] = static_cast<float>(kNan);
-  expect_failure(trial.judged(), "stage2.wrong.element.kernel_x", "ratio inf");
+  expect_failure(trial.judged(), "merge.wrong.scattered.kernel_x", "ratio inf");
 }
 
 TEST(Judge, CallsAnInfiniteBoundVacuous) {
@@ -179,7 +179,7 @@ TEST(Judge, FailsForDamageEvenWhenTheNumbersAreRight) {
   trial.output.damage = {"wrote outside o: after it, byte 2"};
   const Verdict verdict = trial.judged();
   EXPECT_EQ(verdict.status, Status::kFailed);
-  EXPECT_EQ(verdict.bucket, "memory.damage.all.kernel_x");
+  EXPECT_EQ(verdict.bucket, "memory.oob.o.kernel_x");
   EXPECT_NE(verdict.reason.find("wrote outside o"), std::string::npos);
 }
 

@@ -228,7 +228,7 @@ TEST(JudgeStatistics, SuspectAScoreBeyondTwelveAndNameItsPlace) {
       .filter = "tile", .z = 31, .sequence = 0, .split = 6, .token_begin = 6400, .token_end = 6464};
   const Score gain{.filter = "gain", .z = -12.5};
   const Score token{.filter = "token", .z = 40, .sequence = 2, .token_begin = 63, .token_end = 64};
-  const auto why = [](const std::vector<Score>& scores) { return why_suspect(scores, {}); };
+  const auto why = [](const std::vector<Score>& scores) { return why_suspect(scores, {}).reason; };
   EXPECT_EQ(why({gain, tile}),
             "score test: tile tokens 6400..6463 of sequence 0 (split 6): z = 31");
   EXPECT_EQ(why({gain}), "score test: gain: z = -12.5");
@@ -243,6 +243,7 @@ TEST(JudgeStatistics, MakeAPassSuspectAndLeaveAFailureFailed) {
   const Verdict verdict = trial.judged();
   EXPECT_EQ(verdict.status, Status::kSuspect);
   EXPECT_EQ(verdict.reason, "score test: gain: z = 13");
+  EXPECT_EQ(verdict.bucket, "suspect.gain.all.kernel_x");
   EXPECT_EQ(verdict.evidence.scores.size(), 1u);
   trial.output.lse[0] ^= 0x80000000;
   EXPECT_EQ(trial.judged().status, Status::kFailed);
@@ -273,10 +274,11 @@ TEST(JudgeStatistics, SuspectTooManyBitsThatAreNotTheEmulatedOnes) {
     const double of_those = static_cast<double>(mismatch.differ) / (8 * kDV);
     EXPECT_NEAR(of_those, share, 1e-3);
     const Mismatch these{8 * kDV, mismatch.differ};
-    EXPECT_EQ(why_suspect({}, these).empty(), !suspect);
+    EXPECT_EQ(why_suspect({}, these).reason.empty(), !suspect);
   }
-  EXPECT_EQ(why_suspect({}, {1999, 1999}), "");  // too few to tell
-  EXPECT_NE(why_suspect({}, {2000, 101}), "");
+  EXPECT_EQ(why_suspect({}, {1999, 1999}).reason, "");  // too few to tell
+  EXPECT_NE(why_suspect({}, {2000, 101}).reason, "");
+  EXPECT_EQ(why_suspect({}, {2000, 101}).filter, "mismatch");
 }
 
 TEST(JudgeStatistics, CountNoElementWhoseBitsAreOpen) {

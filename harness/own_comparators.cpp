@@ -79,10 +79,10 @@ bool partial_gates(const Yardstick& y, const Observed& actual) {
 
 // The two that look at all elements together.
 bool score_tests(const Yardstick&, const Observed& actual) {
-  return why_suspect({actual.scores.begin(), actual.scores.end()}, {}).empty();
+  return why_suspect({actual.scores.begin(), actual.scores.end()}, {}).reason.empty();
 }
 bool few_mismatches(const Yardstick& y, const Observed& actual) {
-  return why_suspect({}, mismatch_of(y.subject, actual.output, y.reference)).empty();
+  return why_suspect({}, mismatch_of(y.subject, actual.output, y.reference)).reason.empty();
 }
 
 // Whether there are enough elements whose bits are decided: all of them wrong would be suspect.
@@ -90,7 +90,7 @@ bool has_mismatch(const Yardstick& y) {
   Output zeros;
   zeros.o.resize(y.reference.expected.o.size());
   const std::int64_t counted = mismatch_of(y.subject, zeros, y.reference).counted;
-  return !why_suspect({}, {counted, counted}).empty();
+  return !why_suspect({}, {counted, counted}).reason.empty();
 }
 
 // What a kernel that exports only o and lse, with an unknown schedule, is judged by.

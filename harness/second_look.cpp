@@ -3,10 +3,14 @@
 #include <algorithm>
 
 #include "harness/blame.hpp"
+#include "harness/bucket.hpp"
 #include "reference/certify.hpp"
 
 namespace attest {
 namespace {
+
+// An element that is a little too small looks as if it were truncated; so many do not by chance.
+constexpr std::int64_t kFewestForRounding = 16;
 
 Certificate certify_worst(const Subject& s, const Inputs& inputs, const Reference& reference,
                           const std::vector<Worst>& worst) {
@@ -45,7 +49,13 @@ void second_look(const Subject& s, const Inputs& inputs, const Output& output,
   if (certificate.trouble()) {
     return blame_reference(certificate, verdict);
   }
-  verdict.blame = blame(s, inputs, output, reference).text;
+  const Blame blamed = blame(s, inputs, output, reference);
+  if (blamed.stage == kRoundingOfO && verdict.wrong >= kFewestForRounding) {
+    Bucket bucket = *parse_bucket(verdict.bucket);
+    bucket.stage = "rounding";
+    verdict.bucket = to_string(bucket);
+  }
+  verdict.blame = blamed.text;
   verdict.blame += (verdict.blame.empty() ? "" : "; ") + certificate.text();
 }
 

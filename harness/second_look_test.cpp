@@ -25,6 +25,24 @@ TEST(SecondLook, BlamesAFailureAndCertifiesItsReference) {
       << verdict.blame;
 }
 
+TEST(SecondLook, CallsItRoundingWhereSoManyElementsOfOAreTruncatedThatItIsNoChance) {
+  Contract truncates = BlameTrial::short_tiles();
+  truncates.arithmetic.o_truncates = true;
+  for (const int splits : {1, 6}) {
+    const BlameTrial t(splits);
+    const Output right = t.output(), truncated = t.output_under(truncates);
+    EXPECT_EQ(looked_at(t, truncated).bucket, "rounding.wrong.scattered.kernel_x");
+    // One such element may as well be a number that is a little too small.
+    Output one = right;
+    for (std::size_t i = 0; i < one.o.size(); ++i) {
+      one.o[i] = truncated.o[i];
+      if (looked_at(t, one).status == Status::kFailed) break;
+    }
+    EXPECT_EQ(looked_at(t, one).bucket,
+              splits == 1 ? "values.wrong.scattered.kernel_x" : "merge.wrong.scattered.kernel_x");
+  }
+}
+
 TEST(SecondLook, LeavesAPassAlone) {
   const BlameTrial t(6);
   const Verdict verdict = looked_at(t, t.output());

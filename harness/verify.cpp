@@ -5,6 +5,7 @@
 #include <new>
 
 #include "fuzz/distributions/distribution.hpp"
+#include "harness/bucket.hpp"
 #include "harness/evidence.hpp"
 #include "harness/execute.hpp"
 #include "harness/generate.hpp"
@@ -55,10 +56,9 @@ Verdict verdict_of(const Trouble& trouble, std::string_view kernel) {
   verdict.reason = fmt::format("{}: {}", kernel, trouble.text);
   switch (trouble.kind) {
     case TroubleKind::kCrashed:
-      verdict.status = Status::kCrashed;
-      break;
     case TroubleKind::kHung:
-      verdict.status = Status::kHung;
+      verdict.status = trouble.kind == TroubleKind::kHung ? Status::kHung : Status::kCrashed;
+      verdict.bucket = to_string(bucket_of(trouble, kernel));
       break;
     case TroubleKind::kUsage:
     case TroubleKind::kInfra:

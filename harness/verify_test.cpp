@@ -43,23 +43,23 @@ struct Edit {
 };
 
 constexpr Edit kEdits[] = {
-    {Defect::kDropLastToken, "v1:h=3:s=300,260:splits=3:dist=needles", "stage1.wrong."},
-    {Defect::kDropLastToken, "v1:h=3:s=300,65:splits=1", "stage1.wrong."},
-    {Defect::kDropLastToken, "v1:h=3:s=300:splits=2:dist=uniform_logits", "stage1.wrong."},
-    {Defect::kMergeStartsAtSecondSplit, "v1:h=3:s=300,65:splits=3", "stage2.wrong."},
-    {Defect::kLseInBase2, "v1:h=3:s=300:splits=3", "stage2.wrong.all."},
-    {Defect::kDiagonalOffByOne, "v1:h=3:s=300:q=2:splits=3:dist=needles", "stage1.wrong."},
-    {Defect::kDiagonalOffByOne, "v1:h=3:s=300:q=2:splits=3", "stage1.wrong."},
-    {Defect::kReadsPastThePageTable, "v1:h=3:s=64:page=16:splits=1", "stage1.nonfinite."},
+    {Defect::kDropLastToken, "v1:h=3:s=300,260:splits=3:dist=needles", "scores.wrong."},
+    {Defect::kDropLastToken, "v1:h=3:s=300,65:splits=1", "scores.wrong."},
+    {Defect::kDropLastToken, "v1:h=3:s=300:splits=2:dist=uniform_logits", "scores.wrong."},
+    {Defect::kMergeStartsAtSecondSplit, "v1:h=3:s=300,65:splits=3", "merge.wrong.scattered."},
+    {Defect::kLseInBase2, "v1:h=3:s=300:splits=3", "merge.wrong.lse."},
+    {Defect::kDiagonalOffByOne, "v1:h=3:s=300:q=2:splits=3:dist=needles", "scores.wrong."},
+    {Defect::kDiagonalOffByOne, "v1:h=3:s=300:q=2:splits=3", "scores.wrong.causal."},
+    {Defect::kReadsPastThePageTable, "v1:h=3:s=64:page=16:splits=1", "scores.nan.all."},
     {Defect::kSkipsTheAccumulatorsRescale, "v1:h=3:s=100:splits=1:dist=monotone",
-     "stage1.wrong.all."},
-    {Defect::kLeavesARowUnwritten, "v1:h=3:s=100,20:splits=2", "stage2.unwritten."},
-    {Defect::kOtherHeadsLseInTheMerge, "v1:h=3:s=300:splits=3", "stage2.wrong.all."},
-    {Defect::kWritesZeros, "v1:h=3:s=300:splits=3:dist=uniform_logits", "stage2.wrong.all."},
-    {Defect::kWritesBeforeO, "v1:h=3:s=300:splits=3", "memory.damage."},
-    {Defect::kWritesPadOfO, "v1:h=3:s=300:splits=3:opad=8", "memory.damage."},
-    {Defect::kChangesKv, "v1:h=3:s=300:splits=3", "memory.damage."},
-    {Defect::kWritesDeadSplit, "v1:h=3:s=65:splits=3", "stage1.overwritten.element."},
+     "values.wrong.scattered."},
+    {Defect::kLeavesARowUnwritten, "v1:h=3:s=100,20:splits=2", "stage2.unwritten.head."},
+    {Defect::kOtherHeadsLseInTheMerge, "v1:h=3:s=300:splits=3", "merge.wrong.scattered."},
+    {Defect::kWritesZeros, "v1:h=3:s=300:splits=3:dist=uniform_logits", "stage2.zero.scattered."},
+    {Defect::kWritesBeforeO, "v1:h=3:s=300:splits=3", "memory.oob.o."},
+    {Defect::kWritesPadOfO, "v1:h=3:s=300:splits=3:opad=8", "memory.overwritten.pad."},
+    {Defect::kChangesKv, "v1:h=3:s=300:splits=3", "memory.input.kv."},
+    {Defect::kWritesDeadSplit, "v1:h=3:s=65:splits=3", "stage1.overwritten.lse."},
 };
 
 TEST(Verify, RejectsEachDefectAndNamesItsKind) {
@@ -95,13 +95,15 @@ TEST(Verify, PassesTheScheduleToTheDevice) {
 
 TEST(Verify, TurnsTroubleIntoItsStatus) {
   const Case c = *parse_token("v1:h=1");
-  for (const auto& [kind, status] : {std::pair{TroubleKind::kCrashed, Status::kCrashed},
-                                     {TroubleKind::kHung, Status::kHung},
-                                     {TroubleKind::kInfra, Status::kInfra}}) {
+  for (const auto& [kind, status, bucket] :
+       {std::tuple{TroubleKind::kCrashed, Status::kCrashed, "launch.crash.all.fake_kernel"},
+        {TroubleKind::kHung, Status::kHung, "launch.hang.all.fake_kernel"},
+        {TroubleKind::kInfra, Status::kInfra, ""}}) {
     FakeDevice device;
     device.ends_with = {kind, "so it went"};
     const Verdict verdict = verify(FakeKernel(), device, c, {"", 1, {}});
     EXPECT_EQ(verdict.status, status);
+    EXPECT_EQ(verdict.bucket, bucket);
     EXPECT_EQ(verdict.reason, "fake_kernel: so it went");
     EXPECT_TRUE(device.is_empty());
   }

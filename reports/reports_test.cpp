@@ -31,7 +31,7 @@ CaseRecord failed_case() {
   CaseRecord record{"v1:k=mla_decode:h=1", {}, 12};
   record.verdict.status = Status::kFailed;
   record.verdict.reason = "o is \xff wrong";  // a byte that is no UTF-8
-  record.verdict.bucket = "stage2.wrong.row.mla_decode";
+  record.verdict.bucket = "merge.wrong.scattered.mla_decode";
   record.verdict.checked = 513;
   record.verdict.broken_tier = "T2";
   record.verdict.blame = "the merge, split 3";
@@ -136,7 +136,7 @@ TEST(Console, PrintsALineACaseAndTheCommandToSeeAFailureAgain) {
   for (const char* part :
        {"passed   v1:k=mla_decode  sees 99 % tokens  3 ms\n", "blame the merge, split 3\n",
         "failed   v1:k=mla_decode:h=1  ratio inf in o  12 ms\n",
-        "bucket stage2.wrong.row.mla_decode\n",
+        "bucket merge.wrong.scattered.mla_decode\n",
         "see it again: ./attest repro 'v1:k=mla_decode:h=1'\n",
         "2 of 2 cases: passed 1, failed 1; 513 elements judged in 1.5 s\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;

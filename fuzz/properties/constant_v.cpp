@@ -35,7 +35,7 @@ class ConstantV final : public Property {
     if (!radii.ok()) return radii.trouble();
 
     const Outputs outputs(lab.kernel(), *run);
-    Comparison comparison(c.problem);
+    Comparison comparison;
     for (const RowAt& at : rows_of(c.problem)) {
       if (visible_at(c.problem, at) <= 0) continue;
       const Scene::Row v = scene.tokens[at.sequence][0];

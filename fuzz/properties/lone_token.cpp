@@ -61,7 +61,7 @@ class LoneToken final : public Property {
 
     const Arithmetic arithmetic = lab.kernel().contract(run->c.problem).arithmetic;
     const Outputs outputs(lab.kernel(), *run);
-    Comparison comparison(c.problem);
+    Comparison comparison;
     for (int i = 0; i < std::ssize(pieces); ++i) {
       const Scene::Row k = scene.tokens[i][0];
       for (const Tie& tie : ties_of(c.problem, pieces[i], i)) {

@@ -21,7 +21,7 @@ class Memory final : public Property {
     if (!run.ok()) return run.trouble();
     const Contract contract = lab.kernel().contract(c.problem);
     const Outputs outputs(lab.kernel(), *run);
-    Comparison comparison(c.problem);
+    Comparison comparison;
     for (const RowAt& at : rows_of(c.problem)) {
       final_row(contract, outputs, at, comparison);
       if (outputs.num_splits > 1) partials(contract, outputs, at, comparison);

@@ -90,7 +90,7 @@ class Prefix final : public Property {
     if (!of_parts.ok()) return of_parts.trouble();
 
     const Outputs all(lab.kernel(), *whole), cut(lab.kernel(), *parts);
-    Comparison comparison(c.problem);
+    Comparison comparison;
     for (int i = 0; i < std::ssize(pieces); i += 2) {
       for (const Tie& tie : ties_of(c.problem, pieces[i], i)) {
         compare_row(tie, all, *of_whole, cut, *of_parts, comparison);

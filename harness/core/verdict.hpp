@@ -66,7 +66,7 @@ struct Evidence {
 struct [[nodiscard]] Verdict {
   Status status = Status::kInfra;  // pessimistic: nothing passes by omission
   std::string reason;              // mandatory unless passed: which stage, kind, where, how wrong
-  std::string bucket;              // stage . kind . pattern . kernel, for kFailed
+  std::string bucket;              // stage.kind.pattern.kernel (harness/bucket.hpp); of what is not right
   std::int64_t checked = 0;        // elements judged
   std::int64_t wrong = 0;          // elements beyond their bound, or non-finite where they must not be
   std::vector<Worst> worst;        // one a tensor

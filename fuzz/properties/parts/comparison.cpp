@@ -46,10 +46,6 @@ int gravity(std::string_view kind) {
 
 }  // namespace
 
-Comparison::Comparison(const Problem& problem)
-    : parts_{Found(problem.rows()), Found(problem.rows()), Found(problem.rows()),
-             Found(problem.rows())} {}
-
 void Comparison::note_difference(const Element& e, Held actual, Held expected) {
   const Worst at = describe(e, actual.bits, value_of(e.format, expected.bits), expected.bits, 0);
   if (actual.written != expected.written) return fault(e, "unwritten", at);
@@ -89,7 +85,7 @@ void Comparison::unwritten(const Element& e, Held actual) {
 
 void Comparison::fault(const Element& e, std::string_view kind, Worst at) {
   Found& found = parts_[static_cast<int>(e.part)];
-  found.pattern.note(e.at.row, e.at.sequence, e.at.head, e.split, e.column);
+  found.pattern.note(e.column);
   const int before = gravity(found.kind), now = gravity(kind);
   const auto size = [](const Worst& w) { return std::pair(w.ratio, w.error); };
   if (now == 2) at.ratio = kInfinity;

@@ -44,8 +44,6 @@ inline Held held(Format format, std::uint32_t bits, std::uint16_t poison) {
 
 class Comparison {
  public:
-  explicit Comparison(const Problem& problem);
-
   // The same bits, or both unwritten. `finite`: and a number. A poison that is a number may be what
   // the other launch rightly wrote: equal bits are right whatever they are in one of both.
   void same(const Element& e, Held actual, Held expected, bool finite) {
@@ -65,7 +63,6 @@ class Comparison {
 
  private:
   struct Found {
-    explicit Found(std::int64_t rows) : pattern(rows) {}
     FaultPattern pattern;
     std::string_view kind;  // of `at`; empty: no fault
     Worst at;               // of the gravest fault

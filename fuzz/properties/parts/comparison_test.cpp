@@ -8,7 +8,6 @@ namespace attest {
 namespace {
 
 constexpr std::uint16_t kPi = 0x4049;
-const Problem kTwoRows{.h_q = 2};
 
 Element o_at(int head, int column) {
   return {Part::kO, Format::kBf16, {0, 0, head, head}, -1, column};
@@ -18,12 +17,12 @@ Held bf16(double value) { return held(Format::kBf16, encode_bf16(value), kPoison
 const Held kNothing16 = held(Format::kBf16, kPoison16, kPoison16);
 
 Checked same(Held actual, Held expected, bool finite = true) {
-  Comparison comparison(kTwoRows);
+  Comparison comparison;
   comparison.same(o_at(0, 7), actual, expected, finite);
   return comparison.result("");
 }
 Checked near(Held actual, double expected, double allowed) {
-  Comparison comparison(kTwoRows);
+  Comparison comparison;
   comparison.near(o_at(0, 7), actual, expected, allowed);
   return comparison.result("");
 }
@@ -77,7 +76,7 @@ TEST(Comparison, WhatHasNoBoundIsNotCompared) {
 }
 
 TEST(Comparison, BlamesTheMissingBeforeTheWrongAndTheEarlierTensor) {
-  Comparison comparison(kTwoRows);
+  Comparison comparison;
   comparison.near(o_at(0, 0), bf16(9), 1, 1);
   EXPECT_EQ(comparison.result("").worst.tensor, "o");
   comparison.near(lse_at(0), held(Format::kFp32, 0, kPoison16), 1, 0.5);
@@ -90,17 +89,17 @@ TEST(Comparison, BlamesTheMissingBeforeTheWrongAndTheEarlierTensor) {
 }
 
 TEST(Comparison, ReportsTheLargestOfTheWrongAndItsPattern) {
-  Comparison comparison(kTwoRows);
+  Comparison comparison;
   for (int d = 0; d < 100; ++d) comparison.near(o_at(1, d), bf16(d == 60 ? 4 : 2), 1, 0.5);
   const Checked checked = comparison.result("words");
   EXPECT_EQ(checked.worst.column, 60);
   EXPECT_EQ(checked.worst.ratio, 6);
-  EXPECT_EQ(checked.pattern, "row");
+  EXPECT_EQ(checked.pattern, "columns");
   EXPECT_EQ(checked.words, "words");
 }
 
 TEST(Comparison, AnOverwrittenPlaceIsAFault) {
-  Comparison comparison(kTwoRows);
+  Comparison comparison;
   comparison.unwritten(o_at(0, 0), kNothing16);
   EXPECT_EQ(comparison.result("").kind, "");
   comparison.unwritten(o_at(0, 1), bf16(0));

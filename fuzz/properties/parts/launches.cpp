@@ -19,8 +19,7 @@ class Pair {
   Pair(const Kernel& kernel, const Launch& base, const Launch& other)
       : base_(kernel, base),
         other_(kernel, other),
-        split_rule_(kernel.contract(base.c.problem).split_rule),
-        comparison_(base.c.problem) {}
+        split_rule_(kernel.contract(base.c.problem).split_rule) {}
 
   void same(const Tie& tie) {
     const int visible = visible_at(base_.problem, tie.base);

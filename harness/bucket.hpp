@@ -1,0 +1,52 @@
+// Bucket: what failures with one cause have in common, as four words joined by dots:
+// stage.kind.pattern.kernel. Two nights agree on it, and so do a case and what it is shrunk to: its
+// words come from what does not change with the number of sequences, heads, splits or tokens, nor,
+// near a bound, by chance.
+//
+// | stage                    | says |
+// |--------------------------|-----------------------------------------------------------------------|
+// | scores, values, merge    | where a number goes wrong first: Q.K and softmax, P.V, stage 2 | |
+// rounding                 | all that is wrong is o as another rounding would have it | | stage1,
+// stage2           | which of the two left it, faulted or hung                             | |
+// launch                   | a kernel whose name has neither | | memory                   | found
+// after the launch                                                | | suspect                  |
+// all elements together: the kind is the filter that says so            | | the name of a property
+// | what was broken (fuzz/properties/)                                    |
+//
+// | kind                     | says |
+// |--------------------------|-----------------------------------------------------------------------|
+// | unwritten                | still the poison where a value belongs; not "stale", which is the |
+// |                          | answer of an earlier launch | | nan, inf                 | where a
+// finite value belongs; an lse of -inf is a wrong number        | | zero                     | all
+// that is wrong is 0                                                | | wrong                    |
+// a number that is not within its bounds                                | | overwritten | written
+// where nothing belongs                                         | | oob                      | an
+// access outside every buffer, or a damaged guard zone               | | input                    |
+// it changed an input                                                   | | hang, crash | no end
+// within the budget; any other fault                             |
+//
+// The pattern of numbers: fault_set.hpp. Of oob and input: the tensor's name, of one beyond a guard
+// zone's reach "far". Else "all".
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "harness/core/trouble.hpp"
+
+namespace attest {
+
+struct Bucket {
+  std::string stage, kind, pattern, kernel;
+  bool operator==(const Bucket&) const = default;
+};
+
+std::string to_string(const Bucket& bucket);  // "values.wrong.scattered.mla_decode"
+// Trouble kUsage: other than four words of small letters, digits, '_' and '-'.
+Result<Bucket> parse_bucket(std::string_view text);
+
+// Of a launch that ended in kCrashed or kHung, from the device's text.
+Bucket bucket_of(const Trouble& trouble, std::string_view kernel);
+// Of an Output's damage.
+Bucket bucket_of_damage(std::string_view damage, std::string_view kernel);
+
+}  // namespace attest
