@@ -37,6 +37,7 @@ class FakeDevice : public Device {
   void release_all() override { storage_.clear(); }
   Outcome write(const Buffer& buffer, std::size_t offset,
                 std::span<const std::byte> from) override {
+    if (is_capturing_) return Trouble{TroubleKind::kUsage, "a write during capture"};
     std::memcpy(reinterpret_cast<char*>(buffer.address) + offset, from.data(), from.size());
     return Done{};
   }
@@ -120,6 +121,7 @@ enum class Defect {
   kKeepsTheFirstPages,        // each row's first page is the one it had at the first launch
   kReturnsThePreviousAnswer,  // o and lse are those of the launch before
   kWritesTheLastRowOnce,      // and not at later launches
+  kClearsLseFromTheHost,      // which a capture does not permit
   kWritesBehindTheBatch,      // of a larger batch, the row behind its last
 };
 
@@ -140,6 +142,10 @@ class FakeKernel : public Kernel {
   Outcome launch(Device& device, Module, const Problem& p, const MlaTensors& t) const override {
     auto& fake = static_cast<FakeDevice&>(device);
     if (!first_) first_ = p;
+    if (defect_ == Defect::kClearsLseFromTheHost) {
+      const std::vector<std::byte> zeros(t.lse.bytes);
+      if (Outcome cleared = fake.write(t.lse, 0, zeros); !cleared.ok()) return cleared;
+    }
     // In a graph the lengths of now are those of the tables.
     const bool reads_tables = fake.is_capturing() && defect_ != Defect::kPlansAtCapture;
     fake.run([this, p, t, reads_tables] {

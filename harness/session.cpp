@@ -167,11 +167,16 @@ void Session::launch(const Problem& problem) {
 Graph Session::capture(const Problem& problem) {
   if (failed()) return {};
   bench_.take(device_.begin_capture());
-  bench_.take(kernel_.launch(device_, module_, problem, tensors_of(problem)));
+  if (failed()) return {};
+  const Outcome launched = kernel_.launch(device_, module_, problem, tensors_of(problem));
   const Result<Graph> graph = device_.end_capture();
-  if (graph.ok()) return *graph;
-  bench_.fail(graph.trouble());
-  return {};
+  if (!launched.ok() && launched.trouble().kind == TroubleKind::kUsage) {
+    // What a device does not permit during a capture is the launcher's mistake.
+    bench_.fail({TroubleKind::kCrashed, "it cannot be captured: " + launched.trouble().text});
+  }
+  bench_.take(launched);
+  if (!graph.ok()) bench_.fail(graph.trouble());
+  return failed() ? Graph{} : *graph;
 }
 
 void Session::replay(Graph graph) {

@@ -140,6 +140,15 @@ TEST(Trajectory, TroubleSaysAtWhichStep) {
   EXPECT_EQ(verdict.reason, "step 2 of 2, launch: fake_kernel: no end");
 }
 
+TEST(Trajectory, ALauncherThatCannotBeCapturedIsNoTroubleOfTheMachine) {
+  EXPECT_EQ(verified(with_steps("launch"), Defect::kClearsLseFromTheHost).status, Status::kPassed);
+  const Verdict verdict =
+      verified(with_steps("launch.capture.replay"), Defect::kClearsLseFromTheHost);
+  EXPECT_EQ(verdict.status, Status::kCrashed);
+  EXPECT_EQ(verdict.reason,
+            "step 2 of 3, capture: fake_kernel: it cannot be captured: a write during capture");
+}
+
 TEST(Trajectory, OfATokenThatCannotBeGoneThroughIsAUsersMistake) {
   const auto c = known_case("v1:k=mla_decode:steps=replay");
   ASSERT_FALSE(c.ok());
