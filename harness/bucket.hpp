@@ -3,30 +3,29 @@
 // words come from what does not change with the number of sequences, heads, splits or tokens, nor,
 // near a bound, by chance.
 //
-// | stage                    | says |
-// |--------------------------|-----------------------------------------------------------------------|
-// | scores, values, merge    | where a number goes wrong first: Q.K and softmax, P.V, stage 2 | |
-// rounding                 | all that is wrong is o as another rounding would have it | | stage1,
-// stage2           | which of the two left it, faulted or hung                             | |
-// launch                   | a kernel whose name has neither | | memory                   | found
-// after the launch                                                | | suspect                  |
-// all elements together: the kind is the filter that says so            | | the name of a property
-// | what was broken (fuzz/properties/)                                    |
-//
-// | kind                     | says |
-// |--------------------------|-----------------------------------------------------------------------|
-// | unwritten                | still the poison where a value belongs; not "stale", which is the |
-// |                          | answer of an earlier launch | | nan, inf                 | where a
-// finite value belongs; an lse of -inf is a wrong number        | | zero                     | all
-// that is wrong is 0                                                | | wrong                    |
-// a number that is not within its bounds                                | | overwritten | written
-// where nothing belongs                                         | | oob                      | an
-// access outside every buffer, or a damaged guard zone               | | input                    |
-// it changed an input                                                   | | hang, crash | no end
-// within the budget; any other fault                             |
-//
-// The pattern of numbers: fault_set.hpp. Of oob and input: the tensor's name, of one beyond a guard
-// zone's reach "far". Else "all".
+// stage: where it goes wrong first
+//   scores, values, merge   a number: in Q.K and softmax, in P.V, in stage 2
+//   rounding                a number: all that is wrong is o, as another rounding would have it
+//   stage1, stage2          what was not written, or zeros, or not its own; a fault or a hang
+//   launch                  a fault or a hang in a kernel whose name has neither
+//   memory                  found after the launch
+//   suspect                 all elements together: the kind is the filter that says so
+//   the name of a property  what was broken (fuzz/properties/)
+//   replay-...              any of these, in the replay of a graph
+// kind:
+//   unwritten               still the poison where a value belongs
+//   stale                   in a trajectory: the answer of an earlier launch
+//   nan, inf                where a finite value belongs; an lse of -inf is a wrong number
+//   zero                    all that is wrong is 0
+//   wrong                   a number that is not within its bounds
+//   overwritten             written where nothing belongs
+//   differs                 from another launch: of the property schedule a race, of poison a read
+//                           of what nobody wrote
+//   oob                     an access outside every buffer, or a damaged guard zone
+//   input                   it changed an input
+//   hang, crash             no end within the budget; any other fault
+// pattern: of numbers see fault_set.hpp; of oob and input the tensor's name, or "far" beyond the
+// reach of a guard zone; else "all".
 #pragma once
 #include <string>
 #include <string_view>
