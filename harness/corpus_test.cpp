@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <barrier>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -88,19 +89,22 @@ TEST_F(CorpusTest, EndsALineThatWasLeftOpen) {
 }
 
 TEST_F(CorpusTest, TakesWhatSeveralAppendAtOnceWholeAndOnce) {
+  constexpr int kThreads = 4, kCases = 40;
+  std::barrier together(kThreads);
   {
     std::vector<std::jthread> threads;
-    for (int thread = 0; thread < 4; ++thread) {
-      threads.emplace_back([&, thread] {
-        for (int i = 0; i < 12; ++i) {
-          EXPECT_TRUE(add_to_corpus(folder, case_of(1 + (i + 3 * thread) % 12), "b").ok());
+    for (int thread = 0; thread < kThreads; ++thread) {
+      threads.emplace_back([&] {
+        for (int heads = 1; heads <= kCases; ++heads) {
+          together.arrive_and_wait();
+          EXPECT_TRUE(add_to_corpus(folder, case_of(heads), "b").ok());
         }
       });
     }
   }
   const std::string text = text_of(kMlaDecode);
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 12);
-  EXPECT_EQ(tokens().size(), 12u);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), kCases);
+  EXPECT_EQ(tokens().size(), std::size_t{kCases});
 }
 
 TEST_F(CorpusTest, SaysWhatCouldNotBeKeptAndLeavesNoHalfLine) {
