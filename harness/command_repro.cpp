@@ -7,7 +7,6 @@
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
-#include "harness/recording_device.hpp"
 #include "harness/runner.hpp"
 #include "harness/standalone/standalone.hpp"
 
@@ -105,24 +104,6 @@ class StageClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
-// The case, with all that the device is told and what shows a failure.
-Verdict verify_and_record(const Kernel& kernel, Device& device, const Case& c,
-                          VerifyOptions options, Failure& failure) {
-  RecordingDevice recording(device);
-  options.at_judgement = [&](const Judgement& judgement) {
-    failure.elements = faulty_elements(judgement, recording.record());
-  };
-  failure.verdict = verify(kernel, recording, c, options);
-  failure.token = to_token(c);
-  failure.device = device.name();
-  failure.record = recording.record();
-  if (failure.verdict.status == Status::kFailed) {
-    for (FaultyElement& changed : changed_elements(c.problem, failure.record))
-      failure.elements.push_back(std::move(changed));
-  }
-  return failure.verdict;
-}
-
 // Writes the program of a failure; the exit code: `code`, or that of trouble.
 int report_standalone(const Failure& failure, const StandaloneOptions& options, int code) {
   const Status status = failure.verdict.status;
@@ -159,15 +140,14 @@ int command_repro(const CommonOptions& common, const std::string& token,
   StageClock clock;
   VerifyOptions options{common.code_objects, common.threads, {}, true};
   options.at_stage = [&](std::string_view stage) { clock.at(stage); };
-  Failure failure;
-  const Verdict verdict = standalone.empty()
-                              ? verify(kernel, **device, *c, options)
-                              : verify_and_record(kernel, **device, *c, options, failure);
+  const bool wants_program = !standalone.empty();
+  const Failure failure = wants_program ? record_failure(kernel, **device, *c, options) : Failure{};
+  const Verdict verdict = wants_program ? failure.verdict : verify(kernel, **device, *c, options);
   clock.at("");
   print_verdict(verdict);
   Tally tally;
   tally.add(verdict.status);
-  if (standalone.empty()) return exit_code(tally);
+  if (!wants_program) return exit_code(tally);
   const std::string object = kernel.code_object((*device)->target());
   return report_standalone(failure, {standalone, common.code_objects + "/" + object, object},
                            exit_code(tally));

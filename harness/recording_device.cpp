@@ -27,6 +27,17 @@ std::vector<std::byte> Record::written(int buffer, std::size_t offset, std::size
   return held;
 }
 
+std::optional<std::size_t> Record::judged_read(std::string_view label, std::size_t begin,
+                                               std::size_t end) const {
+  std::optional<std::size_t> found;
+  for (std::size_t e = begin; e < end; ++e) {
+    if (std::holds_alternative<RecordedSynchronize>(events[e])) found.reset();
+    const auto* const read = std::get_if<RecordedRead>(&events[e]);
+    if (read != nullptr && !found && buffers[read->buffer].label == label) found = e;
+  }
+  return found;
+}
+
 Result<Module> RecordingDevice::load_module(const std::string& path) {
   auto module = inner_.load_module(path);
   if (module.ok()) module_paths_[module->id] = path;
@@ -70,11 +81,40 @@ void RecordingDevice::release_all() {
 
 Outcome RecordingDevice::write(const Buffer& buffer, std::size_t offset,
                                std::span<const std::byte> from) {
+  const int id = live_.at(buffer.address).buffer;
+  std::vector<std::byte> held(from.size());
+  if (from.empty() || !inner_.read(buffer, offset, held).ok())
+    return inner_.write(buffer, offset, from);
   Outcome outcome = inner_.write(buffer, offset, from);
-  if (!outcome.ok() || from.empty()) return outcome;
-  record_.events.emplace_back(
-      RecordedWrite{live_.at(buffer.address).buffer, offset, {from.begin(), from.end()}});
+  if (!outcome.ok()) return outcome;
+  // Inputs that are written again with a few bytes changed: only those are kept. Where a kernel
+  // wrote in between, all of them count.
+  const std::vector<std::byte> left =
+      record_.written(id, offset, from.size(), record_.events.size());
+  if (held != left) {
+    record_write(id, offset, from);
+    return outcome;
+  }
+  constexpr std::size_t kGap = 256;  // bytes that do not change between two writes
+  for (std::size_t at = 0; at < from.size();) {
+    if (from[at] == left[at]) {
+      ++at;
+      continue;
+    }
+    std::size_t end = at + 1;
+    for (std::size_t i = end; i < from.size() && i < end + kGap; ++i) {
+      if (from[i] != left[i]) end = i + 1;
+    }
+    const std::size_t even = at / 4 * 4, even_end = std::min((end + 3) / 4 * 4, from.size());
+    record_write(id, offset + even, from.subspan(even, even_end - even));
+    at = even_end;
+  }
   return outcome;
+}
+
+void RecordingDevice::record_write(int buffer, std::size_t offset,
+                                   std::span<const std::byte> from) {
+  record_.events.emplace_back(RecordedWrite{buffer, offset, {from.begin(), from.end()}});
 }
 
 Outcome RecordingDevice::read(const Buffer& buffer, std::size_t offset, std::span<std::byte> to) {

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -84,6 +86,10 @@ struct Record {
   // What the host left in a part of a buffer by its fill and its writes before event `before`.
   std::vector<std::byte> written(int buffer, std::size_t offset, std::size_t bytes,
                                  std::size_t before) const;
+  // The read of that buffer which a launch was judged by: of events [begin, end), the first one
+  // after the last synchronize.
+  std::optional<std::size_t> judged_read(std::string_view label, std::size_t begin,
+                                         std::size_t end) const;
 };
 
 class RecordingDevice final : public Device {
@@ -116,6 +122,7 @@ class RecordingDevice final : public Device {
     int buffer = -1;
     std::size_t bytes = 0;
   };
+  void record_write(int buffer, std::size_t offset, std::span<const std::byte> from);
   std::vector<RecordedPointer> pointers_in(std::span<const std::byte> arguments) const;
 
   Device& inner_;

@@ -31,6 +31,7 @@ struct Worst {
   std::string tensor;  // "o", "lse", "partial_o", "partial_lse"
   std::string tier;    // "T2p": that gate; empty where the contract gives the value exactly
   int sequence = -1, query_token = -1, head = -1, split = -1, column = -1;
+  std::int64_t launch_row = -1;  // that actual was read in, where a property's launch has rows of its own
   double actual = 0, expected = 0, error = 0, bound = 0;  // expected: with what the tier's declared roundings move
   std::uint32_t actual_bits = 0, expected_bits = 0;  // as stored: bf16 in the low half, or fp32
   // error / (bound + half an ulp of the stored format, a whole one where it truncates); inf for a non-finite mismatch.

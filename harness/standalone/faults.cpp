@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "harness/core/check.hpp"
@@ -23,13 +24,36 @@ bool is_output(std::string_view label) {
   return std::find(kOutputs.begin(), kOutputs.end(), label) != kOutputs.end();
 }
 
-// The last read of a buffer with this label.
-std::size_t last_read_of(const Record& record, std::string_view label) {
-  for (std::size_t e = record.events.size(); e-- > 0;) {
-    const auto* const read = std::get_if<RecordedRead>(&record.events[e]);
-    if (read != nullptr && record.buffers[read->buffer].label == label) return e;
+std::uint32_t bits_in(const Record& record, const ElementAt& at, int bytes) {
+  const auto& read = std::get<RecordedRead>(record.events[at.event]);
+  std::uint32_t bits = 0;
+  const auto held = record.written(read.buffer, at.offset, bytes, at.event);
+  const std::byte* const from =
+      read.bytes.empty() ? held.data() : read.bytes.data() + (at.offset - read.offset);
+  std::memcpy(&bits, from, bytes);
+  return bits;
+}
+
+// What an element that nothing may write held before the launch: what the host left there, or, when
+// an earlier launch wrote since, what was read of it then.
+void compare_with_before(const Record& record, FaultyElement& element) {
+  const int buffer = std::get<RecordedRead>(record.events[element.at.event]).buffer;
+  int launches = 0;  // that ended since the host wrote to the buffer
+  std::optional<std::size_t> last_read, before;
+  for (std::size_t e = 0; e < element.at.event; ++e) {
+    if (const auto* const write = std::get_if<RecordedWrite>(&record.events[e])) {
+      if (write->buffer == buffer) launches = 0;
+    } else if (const auto* const read = std::get_if<RecordedRead>(&record.events[e])) {
+      if (read->buffer == buffer && read->size >= element.at.offset + element.bytes) last_read = e;
+    } else if (std::holds_alternative<RecordedSynchronize>(record.events[e])) {
+      ++launches;
+      before = last_read;
+    }
   }
-  ATTEST_CHECK(!"a tensor that was judged was read");
+  if (launches <= 1 || !before) return;
+  element.must = Must::kEqualOther;
+  element.other = {*before, element.at.offset, 0};
+  element.other.seen = bits_in(record, element.other, element.bytes);
 }
 
 std::string place_text(const Place& at) {
@@ -92,20 +116,23 @@ class TensorFaults {
              std::uint32_t bits) {
     if (judge_fixed(gates_.stored(), owed, exactly, bits).fault == Fault::kNone) return;
     FaultyElement e = named(place, offset, bits);
-    e.exact = owed == Owed::kUnwritten;
+    if (owed == Owed::kUnwritten) e.must = Must::kHold;
     e.wanted = gates_.stored() == Stored::kFp32 ? kPoison32 : kPoison16;
     e.expected = e.low = e.high = exactly;
-    found_.push_back({e.exact ? 0 : kInfinity, std::move(e)});
+    found_.push_back({e.must == Must::kHold ? 0 : kInfinity, std::move(e)});
   }
 
   void take_worst(const Record& record, std::vector<FaultyElement>& to) {
     if (found_.empty()) return;
-    const std::size_t read = last_read_of(record, name_);
+    const auto read = record.judged_read(name_, 0, record.events.size());
+    ATTEST_CHECK(read.has_value());
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Found& a, const Found& b) { return a.rank > b.rank; });
     found_.resize(std::min(found_.size(), kFaultsShown));
     for (Found& found : found_) {
-      found.element.event = read;
+      found.element.at.event = *read;
+      found.element.at.seen = bits_in(record, found.element.at, found.element.bytes);
+      if (found.element.must == Must::kHold) compare_with_before(record, found.element);
       to.push_back(std::move(found.element));
     }
   }
@@ -114,9 +141,8 @@ class TensorFaults {
   FaultyElement named(const Place& place, std::size_t offset, std::uint32_t bits) const {
     FaultyElement e;
     e.name = fmt::format("{}[{}]", name_, place_text(place));
-    e.offset = offset;
+    e.at = {0, offset, bits};
     e.bytes = gates_.stored() == Stored::kFp32 ? 4 : 2;
-    e.seen = bits;
     return e;
   }
 
@@ -218,20 +244,41 @@ void changed_in(const Record& record, std::size_t event, const Counts& counts,
     if (was == is || !counts((read.offset + at) / 2)) continue;
     FaultyElement e;
     e.name = fmt::format("{}[byte {}]", label, read.offset + at);
-    e.event = event;
-    e.offset = read.offset + at;
-    e.seen = is;
-    e.exact = true;
+    e.at = {event, read.offset + at, is};
+    e.must = Must::kHold;
     e.wanted = was;
     to.push_back(std::move(e));
     ++shown;
   }
 }
 
+// Behind the last row of an output, where it lies in a larger buffer.
+void add_written_tails(const Record& record, std::vector<FaultyElement>& to) {
+  for (const std::string_view label : kOutputs) {
+    const auto judged = record.judged_read(label, 0, record.events.size());
+    if (!judged) continue;
+    const auto& rows = std::get<RecordedRead>(record.events[*judged]);
+    for (std::size_t e = *judged + 1; e < record.events.size(); ++e) {
+      const auto* const whole = std::get_if<RecordedRead>(&record.events[e]);
+      if (whole == nullptr || whole->buffer != rows.buffer || whole->size <= rows.size) continue;
+      std::vector<FaultyElement> tail;
+      changed_in(
+          record, e, [&](std::size_t word) { return word * 2 >= rows.size; }, tail);
+      for (FaultyElement& element : tail) {
+        compare_with_before(record, element);
+        if (element.must == Must::kHold || element.other.seen != element.at.seen)
+          to.push_back(std::move(element));
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<FaultyElement> faulty_elements(const Judgement& judgement, const Record& record) {
-  return CaseFaults(judgement).collect(record);
+  std::vector<FaultyElement> faults = CaseFaults(judgement).collect(record);
+  if (!judgement.output.damage.empty()) add_written_tails(record, faults);
+  return faults;
 }
 
 std::vector<FaultyElement> changed_elements(const Problem& problem, const Record& record) {

@@ -42,9 +42,7 @@ class Statements {
   void write_all() {
     for (std::size_t e = 0; e < failure_.record.events.size(); ++e) {
       std::visit([&](const auto& event) { write(event); }, failure_.record.events[e]);
-      for (const FaultyElement& element : failure_.elements) {
-        if (element.event == e) check(element);
-      }
+      for (std::size_t i = 0; i < failure_.elements.size(); ++i) look_at(i, e);
     }
   }
 
@@ -124,16 +122,38 @@ class Statements {
     return text + "},\n                   {" + pointers + "})";
   }
 
-  void check(const FaultyElement& f) {
-    const std::string& buffer =
-        names_[std::get<RecordedRead>(failure_.record.events[f.event]).buffer];
-    if (f.exact) {
-      line("untouched({}, {}, {}, {}, 0x{:x}, 0x{:x});", buffer, f.offset, f.bytes, quoted(f.name),
-           f.wanted, f.seen);
-    } else {
-      line("within({}, {}, {}, {},\n         {}, {}, {}, {}, 0x{:x});", buffer, f.offset, f.bytes,
-           quoted(f.name), number(f.expected), number(f.bound), number(f.low), number(f.high),
-           f.seen);
+  // What element `i` has to do with event `e`.
+  void look_at(std::size_t i, std::size_t e) {
+    const FaultyElement& f = failure_.elements[i];
+    const bool is_pair = f.must == Must::kEqualOther || f.must == Must::kBeNearOther;
+    if (is_pair && f.other.event == e)
+      line("const std::uint32_t kept_{} = bits({}, {});", i, place(f.other), f.bytes);
+    if (f.at.event == e) check(f, fmt::format("kept_{}", i));
+  }
+
+  std::string place(const ElementAt& at) const {
+    const auto& read = std::get<RecordedRead>(failure_.record.events[at.event]);
+    return fmt::format("{}, {}", names_[read.buffer], at.offset);
+  }
+
+  void check(const FaultyElement& f, const std::string& kept) {
+    const std::string element = fmt::format("{}, {}, {}", place(f.at), f.bytes, quoted(f.name));
+    switch (f.must) {
+      case Must::kLieWithin:
+        return line("within({},\n         {}, {}, {}, {}, 0x{:x});", element, number(f.expected),
+                    number(f.bound), number(f.low), number(f.high), f.at.seen);
+      case Must::kHold:
+        return line("untouched({}, 0x{:x}, 0x{:x});", element, f.wanted, f.at.seen);
+      case Must::kBeFinite:
+        return line("finite({}, 0x{:x});", element, f.at.seen);
+      case Must::kBeWritten:
+        return line("written({}, 0x{:x});", element, f.at.seen);
+      case Must::kEqualOther:
+        return line("same({},\n       {}, 0x{:x}, 0x{:x});", element, kept, f.at.seen,
+                    f.other.seen);
+      case Must::kBeNearOther:
+        return line("near({},\n       {}, {}, {}, 0x{:x}, 0x{:x});", element, kept, number(f.shift),
+                    number(f.bound), f.at.seen, f.other.seen);
     }
   }
 
@@ -176,6 +196,7 @@ std::string why_not(const Failure& failure, bool checks_guards) {
   if (failure.verdict.status != Status::kFailed && !failure.stops())
     return fmt::format("the verdict is {}", to_string(failure.verdict.status));
   if (failure.stops() || checks_guards || !failure.elements.empty()) return {};
+  if (!failure.why_no_elements.empty()) return failure.why_no_elements;
   return "no element, guard zone or input that a program could look at shows it";
 }
 
@@ -221,7 +242,8 @@ std::string first_comment(const Failure& failure, const ProgramNotes& notes) {
   text += "//\n" + comment(notes.label) + "//\n";
   for (const std::string& line : notes.compile) text += "// " + line + "\n";
   text += comment(
-      "Exit code: 1 while any check fails, 0 when all pass (a repaired kernel), 2 for trouble.");
+      "Exit code: 1 while any check fails, 0 when all pass (a repaired kernel), 2 for trouble. The "
+      "launches are those that were recorded: a repaired launcher needs a new recording.");
   return text;
 }
 

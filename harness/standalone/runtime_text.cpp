@@ -134,6 +134,10 @@ double value(std::uint32_t bits, int bytes) {
   return x;
 }
 
+std::uint32_t unwritten(const Buffer& b, int bytes) {
+  return bytes == 2 ? b.fill : b.fill * 0x10001u;
+}
+
 void count(bool is_right, bool is_as_seen) {
   ++checked;
   wrong += !is_right;
@@ -147,11 +151,10 @@ void within(const Buffer& b, std::size_t offset, int bytes, const char* element,
   const std::uint32_t now = bits(b, offset, bytes);
   const double x = value(now, bytes);
   const bool is_right = low <= x && x <= high;  // false for a NaN
-  const std::uint32_t unwritten = bytes == 2 ? b.fill : b.fill * 0x10001u;
   std::printf("%s = %.9g (0x%0*x), expected %.9g +- %.3g, accepted as stored %.9g .. %.9g: %s\n",
               element, x, 2 * bytes, now, expected, bound, low, high,
               is_right           ? "ok"
-              : now == unwritten ? "NEVER WRITTEN"
+              : now == unwritten(b, bytes) ? "NEVER WRITTEN"
                                  : "WRONG");
   count(is_right, now == seen);
 }
@@ -165,13 +168,45 @@ void untouched(const Buffer& b, std::size_t offset, int bytes, const char* eleme
   count(now == wanted, now == seen);
 }
 
-// Right when both hold the same bits.
-void same(const char* element, std::uint32_t one, std::uint32_t other, int bytes,
-          std::uint32_t seen_one, std::uint32_t seen_other) {
-  std::printf("%s = %.9g (0x%0*x) and %.9g (0x%0*x), expected the same bits: %s\n", element,
-              value(one, bytes), 2 * bytes, one, value(other, bytes), 2 * bytes, other,
-              one == other ? "ok" : "DIFFER");
-  count(one == other, one == seen_one && other == seen_other);
+// Right when it is a number.
+void finite(const Buffer& b, std::size_t offset, int bytes, const char* element,
+            std::uint32_t seen) {
+  const std::uint32_t now = bits(b, offset, bytes);
+  const bool is_right = std::isfinite(value(now, bytes));
+  std::printf("%s = %.9g (0x%0*x), expected a number: %s\n", element, value(now, bytes), 2 * bytes,
+              now, is_right ? "ok" : "WRONG");
+  count(is_right, now == seen);
+}
+
+// Right when somebody wrote it.
+void written(const Buffer& b, std::size_t offset, int bytes, const char* element,
+             std::uint32_t seen) {
+  const std::uint32_t now = bits(b, offset, bytes);
+  const bool is_right = now != unwritten(b, bytes);
+  std::printf("%s = %.9g (0x%0*x): %s\n", element, value(now, bytes), 2 * bytes, now,
+              is_right ? "ok" : "NEVER WRITTEN");
+  count(is_right, now == seen);
+}
+
+// Right when it holds the bits that `other` had, of an earlier launch.
+void same(const Buffer& b, std::size_t offset, int bytes, const char* element, std::uint32_t other,
+          std::uint32_t seen, std::uint32_t seen_other) {
+  const std::uint32_t now = bits(b, offset, bytes);
+  std::printf("%s = %.9g (0x%0*x), expected the bits of the other launch, %.9g (0x%0*x): %s\n",
+              element, value(now, bytes), 2 * bytes, now, value(other, bytes), 2 * bytes, other,
+              now == other ? "ok" : "DIFFERS");
+  count(now == other, now == seen && other == seen_other);
+}
+
+// Right when it is what `other` was, of an earlier launch, plus `shift`, within `bound`.
+void near(const Buffer& b, std::size_t offset, int bytes, const char* element, std::uint32_t other,
+          double shift, double bound, std::uint32_t seen, std::uint32_t seen_other) {
+  const std::uint32_t now = bits(b, offset, bytes);
+  const double x = value(now, bytes), expected = value(other, bytes) + shift;
+  const bool is_right = std::fabs(x - expected) <= bound;  // false for a NaN
+  std::printf("%s = %.9g (0x%0*x), expected %.9g +- %.3g by the other launch: %s\n", element, x,
+              2 * bytes, now, expected, bound, is_right ? "ok" : "WRONG");
+  count(is_right, now == seen && other == seen_other);
 }
 
 // Right when both guard zones hold the buffer's pattern.

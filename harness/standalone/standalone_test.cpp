@@ -68,11 +68,9 @@ class Standalone : public testing::Test {
     EXPECT_TRUE(recording_.read(from, offset, to).ok());
     FaultyElement element;
     element.name = "a word";
-    element.event = recording_.record().events.size() - 1;
-    element.offset = offset;
+    element.at = {recording_.record().events.size() - 1, offset, word};
     element.bytes = 4;
-    element.seen = word;
-    element.exact = true;
+    element.must = Must::kHold;
     element.wanted = wanted;
     failure_.elements.push_back(element);
   }
@@ -114,7 +112,7 @@ TEST_F(Standalone, ThatFailsByOtherBitsIsLabelledSo) {
   const Buffer data = buffer("data", Words(64, 41));
   add_one(data);
   look(data, 12, 43);
-  failure_.elements[0].seen = 7;
+  failure_.elements[0].at.seen = 7;
   EXPECT_TRUE(written().label.starts_with("standalone: fails, but not as recorded: 0 of 1"));
 }
 
@@ -129,8 +127,8 @@ TEST_F(Standalone, RepeatsWritesCapturesAndReplaysInTheirOrder) {
   ASSERT_TRUE(recording_.replay(*graph).ok() && recording_.replay(*graph).ok());
   ASSERT_TRUE(recording_.synchronize().ok());
   for (const std::size_t at : {0, 256, 260, 264}) look(data, at, 0);
-  EXPECT_EQ(failure_.elements[1].seen, 22u);
-  EXPECT_EQ(failure_.elements[3].seen, 13u);
+  EXPECT_EQ(failure_.elements[1].at.seen, 22u);
+  EXPECT_EQ(failure_.elements[3].at.seen, 13u);
   EXPECT_EQ(written().label, "standalone: fails as recorded");
 }
 
@@ -142,7 +140,7 @@ TEST_F(Standalone, RunsUnderTheRecordedSchedule) {
   bool in_order = true;
   for (std::uint32_t group = 0; group < 32; ++group) {
     look(tickets, 4 * group, 99);
-    in_order &= failure_.elements[group].seen == group;
+    in_order &= failure_.elements[group].at.seen == group;
   }
   EXPECT_FALSE(in_order) << "the schedule must be one that shows";
   EXPECT_EQ(written().label, "standalone: fails as recorded");
@@ -191,7 +189,7 @@ TEST_F(Standalone, KeepsLargeDataInAFileWithTheSameBytesEachTime) {
   const auto last = static_cast<std::uint32_t>(words.size() - 64);
   launch("load_at", {{1}, {64}, 0}, KernelArguments().add(data.address).add(out.address).add(last));
   look(out, 4, 0);
-  EXPECT_EQ(failure_.elements[0].seen, words[last + 1]);
+  EXPECT_EQ(failure_.elements[0].at.seen, words[last + 1]);
   EXPECT_EQ(written().label, "standalone: fails as recorded");
   const std::string first = text_of(file() + ".h5");
   EXPECT_GT(first.size(), words.size() * 4);

@@ -18,18 +18,19 @@ std::uint32_t bits_of(Format format, double value) {
                                  : encode_bf16(value);
 }
 
-Worst describe(const Element& e, std::uint32_t actual_bits, double expected,
-               std::uint32_t expected_bits, double bound) {
+Worst describe(const Element& e, Held actual, double expected, std::uint32_t expected_bits,
+               double bound) {
   Worst worst;
   worst.tensor = name_of(e.part);
   worst.sequence = e.at.sequence;
   worst.query_token = e.at.query_token;
   worst.head = e.at.head;
   worst.split = e.split;
+  worst.launch_row = actual.row;
   worst.column = e.column;
-  worst.actual = value_of(e.format, actual_bits);
+  worst.actual = value_of(e.format, actual.bits);
   worst.expected = expected;
-  worst.actual_bits = actual_bits;
+  worst.actual_bits = actual.bits;
   worst.expected_bits = expected_bits;
   worst.error = worst.actual == expected ? 0 : std::abs(worst.actual - expected);
   worst.bound = bound;
@@ -47,7 +48,7 @@ int gravity(std::string_view kind) {
 }  // namespace
 
 void Comparison::note_difference(const Element& e, Held actual, Held expected) {
-  const Worst at = describe(e, actual.bits, value_of(e.format, expected.bits), expected.bits, 0);
+  const Worst at = describe(e, actual, value_of(e.format, expected.bits), expected.bits, 0);
   if (actual.written != expected.written) return fault(e, "unwritten", at);
   const bool finite = is_finite(e, actual) && is_finite(e, expected);
   fault(e, finite ? "differs" : "nonfinite", at);
@@ -62,7 +63,7 @@ void Comparison::near(const Element& e, Held actual, double expected, double all
   const double error = std::abs(value_of(e.format, actual.bits) - expected);
   const bool within = error <= allowed;  // false for a NaN
   if (within && !(error > closest_.ratio * allowed)) return;
-  Worst at = describe(e, actual.bits, expected, bits_of(e.format, expected), allowed);
+  Worst at = describe(e, actual, expected, bits_of(e.format, expected), allowed);
   if (within) {
     closest_ = std::move(at);
   } else if (!actual.written) {
@@ -75,12 +76,12 @@ void Comparison::near(const Element& e, Held actual, double expected, double all
 
 void Comparison::written(const Element& e, Held actual) {
   ++compared_;
-  if (!actual.written) fault(e, "unwritten", describe(e, actual.bits, 0, 0, 0));
+  if (!actual.written) fault(e, "unwritten", describe(e, actual, 0, 0, 0));
 }
 
 void Comparison::unwritten(const Element& e, Held actual) {
   ++compared_;
-  if (actual.written) fault(e, "overwritten", describe(e, actual.bits, 0, 0, 0));
+  if (actual.written) fault(e, "overwritten", describe(e, actual, 0, 0, 0));
 }
 
 void Comparison::fault(const Element& e, std::string_view kind, Worst at) {

@@ -36,10 +36,11 @@ struct Element {
 struct Held {
   std::uint32_t bits = 0;
   bool written = true;
+  std::int64_t row = -1;  // of its launch
 };
-inline Held held(Format format, std::uint32_t bits, std::uint16_t poison) {
+inline Held held(Format format, std::uint32_t bits, std::uint16_t poison, std::int64_t row = -1) {
   const std::uint32_t unwritten = format == Format::kFp32 ? poison * 0x10001u : poison;
-  return {bits, bits != unwritten};
+  return {bits, bits != unwritten, row};
 }
 
 class Comparison {

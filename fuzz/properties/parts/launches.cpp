@@ -85,16 +85,18 @@ Outputs::Outputs(const Kernel& kernel, const Launch& launch)
                                                                      : Format::kFp32) {}
 
 Held Outputs::o(std::int64_t row, int column) const {
-  return held(Format::kBf16, output.o[row * kDV + column], poison);
+  return held(Format::kBf16, output.o[row * kDV + column], poison, row);
 }
-Held Outputs::lse(std::int64_t row) const { return held(Format::kFp32, output.lse[row], poison); }
+Held Outputs::lse(std::int64_t row) const {
+  return held(Format::kFp32, output.lse[row], poison, row);
+}
 Held Outputs::partial_o(std::int64_t row, int split, int column) const {
   const std::int64_t at = stored_partial(problem, num_splits, row, split) * kDV + column;
-  return held(of_partial_o, output.partial_o[at], poison);
+  return held(of_partial_o, output.partial_o[at], poison, row);
 }
 Held Outputs::partial_lse(std::int64_t row, int split) const {
   return held(Format::kFp32, output.partial_lse[stored_partial(problem, num_splits, row, split)],
-              poison);
+              poison, row);
 }
 
 Result<Launch> launch(Lab& lab, const Case& c, Result<Inputs> inputs, std::uint16_t poison) {
