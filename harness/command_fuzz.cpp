@@ -109,13 +109,17 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
   const DrawFrom from{request.seed, *kernels, request.properties};
   const auto source = after(of_kernels(*corpus, *kernels),
                             request.target.empty() ? random_cases(from) : climbing_cases(from));
-  const Stand stand{.open_device = [&] { return open_device(common.device, {.threads = 1}); },
-                    .find_kernel = [](std::string_view name) { return find_kernel(name); },
-                    .verify =
-                        [&](const Kernel& kernel, Device& device, const Case& c) {
-                          return verify(kernel, device, c,
-                                        {.code_objects = common.code_objects, .threads = 1});
-                        }};
+  const Stand stand{
+      .open_device =
+          [&] {
+            return open_device(common.device,
+                               {.threads = 1, .instruction_budget = kInstructionBudget});
+          },
+      .find_kernel = [](std::string_view name) { return find_kernel(name); },
+      .verify =
+          [&](const Kernel& kernel, Device& device, const Case& c) {
+            return verify(kernel, device, c, {.code_objects = common.code_objects, .threads = 1});
+          }};
   stop_on_interrupt();
   CampaignReport report(common.json ? nullptr : stdout, out->file.get(), request.corpus);
   report.begin({"fuzz", common.device, machine_text(), request.cases}, request.seed);

@@ -48,13 +48,17 @@ class Kernels {
 void fuzz(const BuiltMutant& built, const SelftestOptions& options, const std::atomic<bool>& stop,
           Trial& trial) {
   const Kernels kernels(built);
-  const Stand stand{.open_device = [&] { return open_device(options.device, {.threads = 1}); },
-                    .find_kernel = [&](std::string_view name) { return kernels.find(name); },
-                    .verify =
-                        [&](const Kernel& kernel, Device& device, const Case& c) {
-                          return verify(kernel, device, c,
-                                        {.code_objects = built.code_objects(), .threads = 1});
-                        }};
+  const Stand stand{
+      .open_device =
+          [&] {
+            return open_device(options.device,
+                               {.threads = 1, .instruction_budget = kInstructionBudget});
+          },
+      .find_kernel = [&](std::string_view name) { return kernels.find(name); },
+      .verify =
+          [&](const Kernel& kernel, Device& device, const Case& c) {
+            return verify(kernel, device, c, {.code_objects = built.code_objects(), .threads = 1});
+          }};
   const auto source = random_cases({options.seed, kernels.all()});
   CampaignLimits limits{.seconds = options.seconds,
                         .threads = options.threads,

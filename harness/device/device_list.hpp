@@ -16,6 +16,9 @@ struct DeviceInfo {
 };
 struct DeviceOptions {
   int threads = 0;  // host threads of an emulator; 0: all processors
+  // Wave instructions of one workgroup, after which an emulator calls a launch hung; 0: its own
+  // limit, which leaves room for the largest problems.
+  std::uint64_t instruction_budget = 0;
 };
 
 inline constexpr std::string_view kDefaultDevice = "emu:gfx942";
