@@ -197,7 +197,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results", [&] {
     return command_nightly(parsed.common, parsed.tier, parsed.out);
   });
-  nightly.add_option("--tier", parsed.tier, "smoke, or full: smoke and the real suites")
+  nightly.add_option("--tier", parsed.tier, "smoke, or full: every suite")
       ->capture_default_str();
   nightly.add_option("--out", parsed.out,
                      "folder of results.jsonl; default: a new one in attest-out/");

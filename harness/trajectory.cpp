@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "harness/bucket.hpp"
+#include "harness/core/check.hpp"
 #include "harness/core/poison.hpp"
 #include "harness/oracle_verdict.hpp"
 #include "harness/serving_memory.hpp"
@@ -48,9 +50,11 @@ void say_where(const Move& move, const std::vector<Step>& commands, Verdict& ver
   }
 }
 
-void set_kind(std::string_view kind, std::string& bucket) {
-  const std::size_t begin = bucket.find('.') + 1, end = bucket.find('.', begin);
-  if (begin > 0 && end != std::string::npos) bucket.replace(begin, end - begin, kind);
+void set_kind(std::string_view kind, Verdict& verdict) {
+  auto bucket = parse_bucket(verdict.bucket);
+  ATTEST_CHECK(bucket.ok());
+  bucket->kind = kind;
+  verdict.bucket = to_string(*bucket);
 }
 
 class Trajectory {
@@ -156,7 +160,7 @@ class Trajectory {
     Verdict& verdict = judged->verdict;
     if (verdict.status == Status::kFailed && verdict.wrong > 0 &&
         is_stale(subject, output, previous_, judged->wanted)) {
-      set_kind("stale", verdict.bucket);
+      set_kind("stale", verdict);
       verdict.reason +=
           "; wherever o and lse are wrong, they are what the launch before left there";
     }
