@@ -72,7 +72,7 @@ std::string in_checkout(const std::string& path, const std::string& otherwise) {
 std::string library_folder() { return in_checkout(ATTEST_HIP_LIBRARY_DIR, ATTEST_HIP_LIBRARY_DIR); }
 
 std::string compile_line(const std::string& file, bool uses_file) {
-  return fmt::format("{} -std=c++17 {} -o repro -L {} {}{}",
+  return fmt::format("{} -std=c++17 {} -o build/repro -L {} {}{}",
                      fs::path(ATTEST_CXX_COMPILER).filename().string(), file,
                      shell_word(library_folder()), ATTEST_HIP_LINK, uses_file ? kHdf5Link : "");
 }
@@ -87,10 +87,16 @@ std::vector<std::string> split_words(const std::string& text) {
   return words;
 }
 
-std::vector<std::string> compile_arguments(const std::string& file, bool uses_file,
+std::vector<std::string> compile_arguments(const StandaloneOptions& options, bool uses_file,
                                            const std::string& program) {
   std::vector<std::string> arguments = {
-      ATTEST_CXX_COMPILER, "-std=c++17", file, "-o", program, "-L", ATTEST_HIP_LIBRARY_DIR};
+      options.compiler.empty() ? ATTEST_CXX_COMPILER : options.compiler,
+      "-std=c++17",
+      options.file,
+      "-o",
+      program,
+      "-L",
+      ATTEST_HIP_LIBRARY_DIR};
   for (const std::string& word : split_words(ATTEST_HIP_LINK)) arguments.push_back(word);
   if (uses_file) {
     for (const std::string& word : split_words(kHdf5Link)) arguments.push_back(word);
@@ -121,12 +127,13 @@ std::vector<std::string> notes_of(const StandaloneOptions& options, const Failur
   const std::string object = default_code_object(options);
   std::vector<std::string> lines = {
       "In the root of a checkout of attest, built by `./attest doctor`:",
-      "  " + compile_line(file, uses_file), "  ./repro " + object};
+      "  " + compile_line(file, uses_file), "  build/repro " + object};
   if (in_checkout(options.code_object, options.code_object) != object)
     lines.push_back("What fails is another build of it, that --code-objects named: give its path.");
   lines.push_back("On an AMD GPU, with ROCm:");
-  lines.push_back(fmt::format("  clang++ -std=c++17 {} -o repro -L /opt/rocm/lib -lamdhip64{}",
-                              file, uses_file ? kHdf5Link : ""));
+  lines.push_back(
+      fmt::format("  clang++ -std=c++17 {} -o build/repro -L /opt/rocm/lib -lamdhip64{}", file,
+                  uses_file ? kHdf5Link : ""));
   if (failure.verdict.status == Status::kHung)
     lines.push_back("There it may never end: run it under `timeout`.");
   if (const std::string source = source_of(options.code_object_name); !source.empty()) {
@@ -183,8 +190,7 @@ bool try_out(const Failure& failure, const StandaloneOptions& options, bool uses
   const TemporaryFolder folder;
   if (folder.path().empty()) return not_run("there is no folder for temporary files");
   const std::string program = folder.path() + "/repro";
-  const auto compiled =
-      run_child(compile_arguments(options.file, uses_file, program), options.limit_s);
+  const auto compiled = run_child(compile_arguments(options, uses_file, program), options.limit_s);
   if (!compiled.ok()) return not_run(compiled.trouble().text);
   if (compiled->exit_code != 0) return not_run("the compiler says:\n" + compiled->output);
   std::vector<std::string> command = {program, options.code_object};
@@ -229,10 +235,13 @@ Result<StandaloneEnd> write_standalone(const Failure& failure, const StandaloneO
   end.was_run = try_out(failure, options, program->uses_file(), notes.label);
   if (const Outcome written = write(); !written.ok()) return written.trouble();
   end.label = notes.label;
-  const std::string absolute = fs::absolute(options.file).string();
-  end.compile = compile_line(shell_word(in_checkout(options.file, absolute)), program->uses_file());
+  std::error_code none;
+  const bool is_there = fs::equivalent(fs::current_path(none), ATTEST_SOURCE_DIR, none);
+  const std::string go = is_there ? "" : "cd " + shell_word(ATTEST_SOURCE_DIR) + " && ";
+  const std::string file = fs::absolute(options.file).string();
   const std::string object = fs::absolute(options.code_object).lexically_normal().string();
-  end.run = "./repro " + shell_word(in_checkout(object, object));
+  end.compile = go + compile_line(shell_word(in_checkout(file, file)), program->uses_file());
+  end.run = go + "build/repro " + shell_word(in_checkout(object, object));
   return end;
 }
 

@@ -13,6 +13,7 @@ struct StandaloneOptions {
   std::string code_object;       // path, that attest ran
   std::string code_object_name;  // "mla_decode.gfx942.co"
   double limit_s = 600;          // of the compiler, and of the program
+  std::string compiler = {};     // empty: the one that attest was built with
 };
 
 // Empty when a program can be written there; else what is wrong with the path.
@@ -21,7 +22,7 @@ Outcome check_standalone_path(const std::string& file);
 struct StandaloneEnd {
   std::string label;         // "standalone: fails as recorded", "NOT standalone: ..."
   bool was_run = false;      // else nothing on this machine could compile it, as the label says
-  std::string compile, run;  // command lines for the root of the checkout
+  std::string compile, run;  // command lines, from where attest runs
 };
 Result<StandaloneEnd> write_standalone(const Failure& failure, const StandaloneOptions& options);
 

@@ -92,7 +92,9 @@ TEST_F(Standalone, FailsAsRecordedOnTheSameBits) {
   const Buffer data = buffer("data", Words(64, 41));
   add_one(data);
   look(data, 12, 43);
-  EXPECT_EQ(written().label, "standalone: fails as recorded");
+  const StandaloneEnd end = written();
+  EXPECT_EQ(end.label, "standalone: fails as recorded");
+  EXPECT_TRUE(end.was_run);
   const std::string text = text_of(file());
   EXPECT_TRUE(text.starts_with("// v1:token\n")) << text.substr(0, 100);
   EXPECT_NE(text.find("// standalone: fails as recorded\n"), std::string::npos);
@@ -196,6 +198,18 @@ TEST_F(Standalone, KeepsLargeDataInAFileWithTheSameBytesEachTime) {
   EXPECT_LT(fs::file_size(file()), 40000u);
   EXPECT_EQ(written().label, "standalone: fails as recorded");
   EXPECT_TRUE(text_of(file() + ".h5") == first);
+}
+
+TEST_F(Standalone, SaysWhatIsMissingToCompileItAndKeepsTheProgram) {
+  const Buffer data = buffer("data", Words(64, 41));
+  look(data, 12, 43);
+  failure_.record = recording_.record();
+  const auto end = write_standalone(
+      failure_, {file(), object(), "test_kernels.gfx942.co", 60, "/nonexistent/clang++"});
+  ASSERT_TRUE(end.ok());
+  EXPECT_FALSE(end->was_run);
+  EXPECT_NE(end->label.find("cannot start /nonexistent/clang++"), std::string::npos) << end->label;
+  EXPECT_NE(text_of(file()).find("// standalone: not run"), std::string::npos);
 }
 
 TEST_F(Standalone, OfAFailureThatNothingShowsIsRefused) {
