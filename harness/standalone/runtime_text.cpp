@@ -33,8 +33,8 @@ __attribute__((weak)) void attest_name_next(const char* name);
 
 namespace repro {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+[[maybe_unused]] constexpr double kInfinity = std::numeric_limits<double>::infinity();
+[[maybe_unused]] constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 int checked = 0, wrong = 0, as_seen = 0;
 void* the_stream = nullptr;
 
