@@ -6,6 +6,7 @@
 #include "fuzz/problems/draw_axes.hpp"
 #include "fuzz/problems/draw_lengths.hpp"
 #include "fuzz/problems/draw_source.hpp"
+#include "fuzz/problems/rare_plans.hpp"
 #include "harness/core/check.hpp"
 #include "harness/core/random.hpp"
 
@@ -68,7 +69,10 @@ LengthBudget length_budget(const Kernel& kernel, double budget_ms, const Problem
           .cost_ms = [=](int seq, int length) { return alone(seq, length) - alone(seq, 0); }};
 }
 
-Problem draw_problem(Draw draw, const Kernel& kernel, double budget_ms) {
+constexpr int kRarePlanIn = 8;  // one problem in so many
+constexpr double kMostTimesUsual = 10;
+
+Problem draw_problem(Draw draw, const Kernel& kernel, double budget_ms, double most_ms) {
   Problem p;
   p.h_q = draw(axes::heads());
   p.s_kv.assign(draw(axes::batch()), 1);
@@ -82,6 +86,11 @@ Problem draw_problem(Draw draw, const Kernel& kernel, double budget_ms) {
   p.kv_indptr_start = draw(axes::kv_indptr_start());
   p.q_pad = draw(axes::pad());
   p.o_pad = draw(axes::pad());
+  if (draw.one_in(kRarePlanIn)) {
+    Problem rare = p;
+    draw_rare_plan(draw.branch(), kernel, rare);
+    if (cost_ms(rare, kernel) <= most_ms) return rare;
+  }
   make_affordable(draw.branch(), kernel, budget_ms, p);
   const Seams seams{.tile_tokens = kernel.contract(p).arithmetic.tile_tokens,
                     .page_size = p.page_size,
@@ -106,7 +115,7 @@ Case draw_case(std::uint64_t seed, std::int64_t index, const DrawOptions& option
   c.schedule = {draw(axes::schedule_seed())};
   constexpr int kTries = 1000;  // for kernels that take little of what is drawn
   for (int i = 0; i < kTries; ++i) {
-    c.problem = draw_problem(draw.branch(), kernel, budget_ms);
+    c.problem = draw_problem(draw.branch(), kernel, budget_ms, kMostTimesUsual * options.usual_ms);
     if (kernel.why_unsupported(c.problem).empty()) return c;
   }
   ATTEST_CHECK(!"a kernel that takes none of a thousand drawn problems");
