@@ -63,3 +63,16 @@ foreach(function ${attest_functions})
     COMMAND bash ${attest_bad_input} $<TARGET_FILE:attest_cli> ${ATTEST_CODE_OBJECT_DIR} ${name})
   set_tests_properties(BadInput.${name} PROPERTIES LABELS bad_input TIMEOUT 300)
 endforeach()
+
+# Twelve mutants, of as many classes, a cheat and a benign one among them: each is fuzzed until it fails, and its kept
+# token fails again. All of them: `attest selftest`.
+set(attest_mutants_of_ci
+  barrier_of_half_the_waves benign_groups_merged_backwards cheat_zeros drop_last_token)
+set(attest_selftest selftest --seconds 600 --cases 30 --benign-cases 60)
+foreach(mutant ${attest_mutants_of_ci})
+  list(APPEND attest_selftest --mutant ${mutant})
+endforeach()
+add_test(NAME Selftest.AFewMutantsAreKilledAndABenignOneIsNot COMMAND attest_cli ${attest_selftest})
+add_test(NAME Selftest.TheirKeptTokensFailAgain COMMAND attest_cli ${attest_selftest} --replay)
+set_tests_properties(Selftest.AFewMutantsAreKilledAndABenignOneIsNot Selftest.TheirKeptTokensFailAgain
+  PROPERTIES LABELS mutants TIMEOUT 900 RUN_SERIAL TRUE)

@@ -82,9 +82,10 @@ std::string failure_text(const Case& c, const Verdict& verdict) {
   return text + fmt::format("         see it again: ./attest repro '{}'\n", to_token(c));
 }
 
-CampaignReport::CampaignReport(std::FILE* text, std::FILE* journal, std::string corpus)
+CampaignReport::CampaignReport(std::FILE* text, std::vector<std::FILE*> journals,
+                               std::string corpus)
     : text_(text),
-      journal_(journal),
+      journals_(std::move(journals)),
       corpus_(std::move(corpus)),
       terminal_(isatty(fileno(stderr)) == 1) {}
 
@@ -169,10 +170,11 @@ void CampaignReport::keep(const Case& c, const std::string& bucket) {
 }
 
 void CampaignReport::write_line(const std::string& line) {
-  if (journal_ == nullptr) return;
-  fmt::print(journal_, "{}\n", line);
-  if (std::fflush(journal_) != 0 && trouble_.empty()) {
-    trouble_ = fmt::format("the journal: {}", std::strerror(errno));
+  for (std::FILE* const to : journals_) {
+    fmt::print(to, "{}\n", line);
+    if (std::fflush(to) != 0 && trouble_.empty()) {
+      trouble_ = fmt::format("the journal: {}", std::strerror(errno));
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "harness/campaign.hpp"
 #include "harness/corpus.hpp"
@@ -13,9 +14,9 @@ namespace attest {
 
 class CampaignReport {
  public:
-  // `journal` and `text` stay the caller's; either may be null. `corpus` is the folder that
-  // failures are kept in.
-  CampaignReport(std::FILE* text, std::FILE* journal, std::string corpus);
+  // The files stay the caller's; `text` may be null. `corpus` is the folder that failures are kept
+  // in; empty: none.
+  CampaignReport(std::FILE* text, std::vector<std::FILE*> journals, std::string corpus);
 
   void begin(const RunHeader& header, std::uint64_t seed);
   CampaignEvents events();
@@ -33,7 +34,8 @@ class CampaignReport {
   void write_line(const std::string& line);
   void clear_progress();
 
-  std::FILE *text_, *journal_;
+  std::FILE* text_;
+  std::vector<std::FILE*> journals_;
   std::string corpus_;  // folder; empty: failures are not kept
   bool terminal_;
   double told_at_ = 0;  // seconds of the campaign at the last line of progress

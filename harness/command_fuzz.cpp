@@ -121,7 +121,9 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
             return verify(kernel, device, c, {.code_objects = common.code_objects, .threads = 1});
           }};
   stop_on_interrupt();
-  CampaignReport report(common.json ? nullptr : stdout, out->file.get(), request.corpus);
+  std::vector<std::FILE*> journals = {out->file.get()};
+  if (common.json) journals.push_back(stdout);
+  CampaignReport report(common.json ? nullptr : stdout, journals, request.corpus);
   report.begin({"fuzz", common.device, machine_text(), request.cases}, request.seed);
   const CampaignResult result =
       run_campaign(*source, stand, *limits, report.events(), stop_requested);

@@ -67,14 +67,14 @@ void add_run(CLI::App& app, Parsed& parsed) {
 }
 
 void add_repro(CLI::App& app, Parsed& parsed) {
-  CLI::App& repro =
-      add_command(app, parsed, "repro", "run one case and show all about it", [&] {
-        return command_repro(parsed.common, parsed.token, parsed.standalone);
-      });
+  CLI::App& repro = add_command(app, parsed, "repro", "run one case and show all about it", [&] {
+    return command_repro(parsed.common, parsed.token, parsed.standalone);
+  });
   repro.add_option("token", parsed.token, "the case")->required();
   repro
-      .add_option("--standalone", parsed.standalone,
-                  "of a failure, write a C++ program that shows it without attest; compile and run it")
+      .add_option(
+          "--standalone", parsed.standalone,
+          "of a failure, write a C++ program that shows it without attest; compile and run it")
       ->excludes("--json");
 }
 
@@ -162,8 +162,6 @@ void add_selftest(CLI::App& app, Parsed& parsed) {
   sub.add_option("--mutant", request.mutants, "only this; may be given again")
       ->type_size(1)
       ->allow_extra_args(false);
-  sub.add_option("--sample", request.sample, "so many, spread over all")
-      ->check(CLI::Range(1, 10000));
   sub.add_flag("--list", request.list, "list the mutants");
   sub.add_flag("--replay", request.replay, "run the shrunk tokens of --kills again");
   sub.add_flag("--keep", request.keep, "write the shrunk tokens to --kills");
@@ -197,8 +195,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results", [&] {
     return command_nightly(parsed.common, parsed.tier, parsed.out);
   });
-  nightly.add_option("--tier", parsed.tier, "smoke, or full: every suite")
-      ->capture_default_str();
+  nightly.add_option("--tier", parsed.tier, "smoke, or full: every suite")->capture_default_str();
   nightly.add_option("--out", parsed.out,
                      "folder of results.jsonl; default: a new one in attest-out/");
   add_ledger(nightly, parsed.common);

@@ -157,21 +157,19 @@ int command_selftest(const CommonOptions& common, const SelftestRequest& request
   SelftestOptions options = request.options;
   options.threads = common.threads;
   options.device = common.device;
-  const std::vector<Mutant> chosen = sample_of(*mutants, request.sample);
-  if (chosen.empty()) return exit_code(Tally{});
-  fmt::print(stderr, "{} mutants on {}, {}\n", chosen.size(), common.device, machine_text());
+  if (mutants->empty()) return exit_code(Tally{});
+  fmt::print(stderr, "{} mutants on {}, {}\n", mutants->size(), common.device, machine_text());
   const std::vector<Trial> trials =
-      run_selftest(chosen, options, build, print_trial, stop_requested);
-  if (trials.size() < chosen.size()) {
-    fmt::print(stderr, "attest: stopped after {} of {} mutants\n", trials.size(), chosen.size());
+      run_selftest(*mutants, options, build, print_trial, stop_requested);
+  if (trials.size() < mutants->size()) {
+    fmt::print(stderr, "attest: stopped after {} of {} mutants\n", trials.size(), mutants->size());
     return 3;
   }
   const SelftestSummary summary = summary_of(trials);
   print_summary(summary);
   const std::string command =
-      fmt::format("attest selftest --seed {} --seconds {:g} --cases {} --benign-cases {}{}",
-                  options.seed, options.seconds, options.cases, options.benign_cases,
-                  request.sample > 0 ? fmt::format(" --sample {}", request.sample) : "");
+      fmt::format("attest selftest --seed {} --seconds {:g} --cases {} --benign-cases {}",
+                  options.seed, options.seconds, options.cases, options.benign_cases);
   if (const int code =
           write_report(request.out, selftest_markdown(trials, options, command, machine_text()))) {
     return code;

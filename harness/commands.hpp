@@ -43,7 +43,6 @@ struct FuzzRequest {
 struct SelftestRequest {
   std::string folder, kills;         // of the mutants; file of shrunk tokens
   std::vector<std::string> mutants;  // none: all
-  int sample = 0;                    // 0: all
   bool list = false, replay = false, keep = false;
   std::string out;  // Markdown
   SelftestOptions options;

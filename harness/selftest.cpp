@@ -138,17 +138,4 @@ SelftestSummary summary_of(const std::vector<Trial>& trials) {
   return summary;
 }
 
-std::vector<Mutant> sample_of(const std::vector<Mutant>& mutants, int count) {
-  if (count <= 0 || count >= static_cast<int>(mutants.size())) return mutants;
-  std::vector<Mutant> cheats, benign, defects, sample;
-  for (const Mutant& mutant : mutants) {
-    (mutant.is_benign() ? benign : mutant.is_cheat() ? cheats : defects).push_back(mutant);
-  }
-  if (!cheats.empty()) sample.push_back(cheats.front());
-  if (!benign.empty()) sample.push_back(benign.front());
-  const std::size_t rest = count > static_cast<int>(sample.size()) ? count - sample.size() : 0;
-  for (std::size_t i = 0; i < rest; ++i) sample.push_back(defects[i * defects.size() / rest]);
-  return sample;
-}
-
 }  // namespace attest

@@ -49,10 +49,6 @@ std::vector<Trial> run_selftest(const std::vector<Mutant>& mutants, const Selfte
                                 const std::function<void(const Trial&)>& told,
                                 const std::atomic<bool>& stop);
 
-// `count` of the mutants, spread over them, with a cheat and a benign one; all of them when count
-// is 0 or large.
-std::vector<Mutant> sample_of(const std::vector<Mutant>& mutants, int count);
-
 // The published page: score, matrix, survivors.
 std::string selftest_markdown(const std::vector<Trial>& trials, const SelftestOptions& options,
                               const std::string& command, const std::string& machine);

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 namespace attest {
 namespace {
 
@@ -64,34 +62,6 @@ TEST(Selftest, KeepsTheTokensOfKilledDefectsAlone) {
       << text;
   EXPECT_EQ(text.find("sleeps"), std::string::npos);
   EXPECT_EQ(text.find("other_grid"), std::string::npos);
-}
-
-TEST(Selftest, SamplesACheatABenignOneAndDefectsFromAllOver) {
-  std::vector<Mutant> mutants;
-  for (int i = 0; i < 60; ++i) {
-    mutants.push_back({.name = "m" + std::to_string(i),
-                       .defect = "",
-                       .recreates = "",
-                       .bug_class = i % 20 == 7   ? "CHEAT"
-                                    : i % 20 == 9 ? "BENIGN"
-                                                  : "PAGE",
-                       .hunks = {}});
-  }
-  const std::vector<Mutant> sample = sample_of(mutants, 12);
-  ASSERT_EQ(sample.size(), 12u);
-  std::set<std::string> names;
-  int cheats = 0, benign = 0, late = 0;
-  for (const Mutant& mutant : sample) {
-    names.insert(mutant.name);
-    cheats += mutant.is_cheat();
-    benign += mutant.is_benign();
-    late += std::stoi(mutant.name.substr(1)) >= 40;
-  }
-  EXPECT_EQ(names.size(), 12u);
-  EXPECT_EQ(cheats, 1);
-  EXPECT_EQ(benign, 1);
-  EXPECT_GE(late, 3);
-  EXPECT_EQ(sample_of(mutants, 0).size(), mutants.size());
 }
 
 }  // namespace
