@@ -169,11 +169,9 @@ class Campaign {
     result_.elements += verdict.checked;
     result_.coverage.add(ran.c, *stand_.find_kernel(ran.c.kernel));
     const bool failed = is_failure(verdict.status);
-    for (Share* share : {&result_.by_property[std::string(property_of(ran.c))],
-                         &result_.by_distribution[ran.c.distribution]}) {
-      ++share->ran;
-      share->failed += failed;
-    }
+    Share& share = result_.shares[{std::string(property_of(ran.c)), ran.c.distribution}];
+    ++share.ran;
+    share.failed += failed;
     if (verdict.status == Status::kPassed && largest_ratio(verdict) > result_.largest_ratio) {
       result_.largest_ratio = largest_ratio(verdict);
       result_.largest_token = to_token(ran.c);
@@ -268,7 +266,25 @@ class Campaign {
   bool dismissed_ = false;
 };
 
+Share& operator+=(Share& sum, const Share& more) {
+  sum.ran += more.ran;
+  sum.failed += more.failed;
+  return sum;
+}
+
 }  // namespace
+
+Shares CampaignResult::by_property() const {
+  Shares sums;
+  for (const auto& [key, share] : shares) sums[key.first] += share;
+  return sums;
+}
+
+Shares CampaignResult::by_distribution() const {
+  Shares sums;
+  for (const auto& [key, share] : shares) sums[key.second] += share;
+  return sums;
+}
 
 CampaignResult run_campaign(CaseSource& source, const Stand& stand, const CampaignLimits& limits,
                             const CampaignEvents& events, const std::atomic<bool>& stop) {

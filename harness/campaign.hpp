@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fuzz/problems/plan_space.hpp"
@@ -50,16 +51,19 @@ struct Found {
   bool is_flaky() const { return failures < runs; }
 };
 
-// A property and the data's distribution: how many cases ran, how many failed.
+// How many cases of a kind ran, how many failed.
 struct Share {
   std::int64_t ran = 0, failed = 0;
 };
+using Shares = std::map<std::string, Share>;
 
 struct CampaignResult {
   Tally tally;
   PlanSpace coverage;
   std::vector<Found> found;  // in the order in which they were met
-  std::map<std::string, Share> by_property, by_distribution;
+  std::map<std::pair<std::string, std::string>, Share> shares;  // by property and distribution
+  Shares by_property() const;
+  Shares by_distribution() const;
   std::int64_t cases = 0, elements = 0;
   double seconds = 0;
   double largest_ratio = 0;  // of a case that passed, and its token

@@ -45,7 +45,7 @@ Json to_json(const Found& f) {
           {"blame", f.verdict.blame}};
 }
 
-Json to_json(const std::map<std::string, Share>& shares) {
+Json to_json(const Shares& shares) {
   Json json = Json::object();
   for (const auto& [name, share] : shares) {
     json[name] = {{"ran", share.ran}, {"failed", share.failed}};
@@ -53,7 +53,7 @@ Json to_json(const std::map<std::string, Share>& shares) {
   return json;
 }
 
-std::string shares_text(const std::map<std::string, Share>& shares) {
+std::string shares_text(const Shares& shares) {
   std::string text;
   for (const auto& [name, share] : shares) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, share.ran);
@@ -200,7 +200,7 @@ void CampaignReport::end(const CampaignResult& r) {
   if (text_ != nullptr) {
     fmt::print(text_, "{} cases: {}; {} elements judged in {:.1f} s, {:.1f} cases/s\n", r.cases,
                tally_text(r.tally), r.elements, r.seconds, rate(r));
-    fmt::print(text_, "properties {}\n", shares_text(r.by_property));
+    fmt::print(text_, "properties {}\n", shares_text(r.by_property()));
     fmt::print(text_, "coverage {} of {} pairs of the plan space\n", r.coverage.seen(),
                r.coverage.possible());
     for (std::size_t i = 0; i < std::min(never.size(), kNeverSeenShown); ++i) {
@@ -227,8 +227,8 @@ void CampaignReport::end(const CampaignResult& r) {
       {"pairs_seen", r.coverage.seen()},
       {"pairs_possible", r.coverage.possible()},
       {"never_seen", never},
-      {"properties", to_json(r.by_property)},
-      {"distributions", to_json(r.by_distribution)},
+      {"properties", to_json(r.by_property())},
+      {"distributions", to_json(r.by_distribution())},
       {"largest_ratio", r.largest_ratio},
       {"largest_token", r.largest_token},
       {"buckets",

@@ -193,7 +193,7 @@ TEST(Campaign, TellsOfASuspectButCountsNoFailure) {
   EXPECT_EQ(told, 3);
   ASSERT_EQ(result.found.size(), 1u);
   EXPECT_EQ(result.found[0].smallest.problem.s_kv[0] % 10, 3);
-  EXPECT_EQ(result.by_property.at("oracle").failed, 0);
+  EXPECT_EQ(result.by_property().at("oracle").failed, 0);
   EXPECT_EQ(exit_code(result.tally), 5);
 }
 

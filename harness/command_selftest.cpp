@@ -41,6 +41,16 @@ int list_mutants(const std::vector<Mutant>& mutants) {
   return 0;
 }
 
+// "oracle 12/40, heads 1/3": failed of ran, where any failed.
+std::string killers(const Shares& shares) {
+  std::string text;
+  for (const auto& [name, share] : shares) {
+    if (share.failed == 0) continue;
+    text += fmt::format("{}{} {}/{}", text.empty() ? "" : ", ", name, share.failed, share.ran);
+  }
+  return text;
+}
+
 void print_trial(const Trial& trial) {
   const char* fate = !trial.trouble.empty()            ? "trouble"
                      : trial.killed == trial.is_benign ? (trial.killed ? "ALARM" : "SURVIVES")
@@ -48,8 +58,9 @@ void print_trial(const Trial& trial) {
                                                        : "passes";
   fmt::print("{:<8} {:<36} {:<8}", fate, trial.name, trial.bug_class);
   if (trial.killed) {
-    fmt::print(" case {} after {:.1f} s, {}\n         {}\n", trial.found.index + 1,
-               trial.found.seconds, trial.found.bucket, to_token(trial.found.smallest));
+    fmt::print(" case {} after {:.1f} s, {}\n         {}\n         by {}\n", trial.found.index + 1,
+               trial.found.seconds, trial.found.bucket, to_token(trial.found.smallest),
+               killers(trial.result.by_property()));
   } else {
     fmt::print(" {} cases in {:.1f} s  {}\n", trial.result.cases, trial.result.seconds,
                trial.trouble);
@@ -60,10 +71,12 @@ void print_trial(const Trial& trial) {
 void print_summary(const SelftestSummary& s) {
   fmt::print(
       "{} of {} defects and cheats killed ({:.1f} %), {} false alarms on {} benign mutants, {} "
-      "without "
-      "a verdict; median time to kill {:.2f} s\n",
+      "without a "
+      "verdict; median time to kill {:.2f} s\n{} shrunk to b <= 2, h <= 16, s_kv <= 128; longest "
+      "shrink "
+      "{:.1f} s\n",
       s.killed, s.defects, 100 * s.score(), s.false_alarms, s.benign, s.troubled,
-      s.median_kill_seconds);
+      s.median_kill_seconds, s.small, s.longest_shrink_seconds);
 }
 
 int exit_code_of(const SelftestSummary& s) {

@@ -123,6 +123,10 @@ std::vector<Trial> run_selftest(const std::vector<Mutant>& mutants, const Selfte
   return trials;
 }
 
+bool is_small(const Problem& p) {
+  return p.b() <= 2 && p.h_q <= 16 && *std::max_element(p.s_kv.begin(), p.s_kv.end()) <= 128;
+}
+
 SelftestSummary summary_of(const std::vector<Trial>& trials) {
   SelftestSummary summary;
   std::vector<double> kills, builds;
@@ -131,7 +135,11 @@ SelftestSummary summary_of(const std::vector<Trial>& trials) {
     if (!trial.trouble.empty()) ++summary.troubled;
     (trial.is_benign ? summary.benign : summary.defects) += 1;
     if (trial.killed) ++(trial.is_benign ? summary.false_alarms : summary.killed);
-    if (trial.killed && !trial.is_benign) kills.push_back(trial.found.seconds);
+    if (!trial.killed || trial.is_benign) continue;
+    kills.push_back(trial.found.seconds);
+    summary.small += is_small(trial.found.smallest.problem);
+    summary.longest_shrink_seconds =
+        std::max(summary.longest_shrink_seconds, trial.found.shrink_seconds);
   }
   summary.median_kill_seconds = median(std::move(kills));
   summary.median_build_seconds = median(std::move(builds));

@@ -37,9 +37,12 @@ struct Trial {
 
 struct SelftestSummary {
   int defects = 0, killed = 0, benign = 0, false_alarms = 0, troubled = 0;
-  double median_kill_seconds = 0, median_build_seconds = 0;
+  int small = 0;  // killed, and shrunk to what is_small()
+  double median_kill_seconds = 0, median_build_seconds = 0, longest_shrink_seconds = 0;
   double score() const { return defects > 0 ? 1.0 * killed / defects : 0; }
 };
+// What a structural bug needs: b <= 2, h <= 16, s_kv <= 128, two splits of the shortest kind.
+bool is_small(const Problem& problem);
 SelftestSummary summary_of(const std::vector<Trial>& trials);
 
 // Builds run one ahead of the fuzzing. `told` is called after each trial, in the order of the

@@ -8,12 +8,12 @@
 namespace attest {
 namespace {
 
-using Shares = std::map<std::string, Share>;
+using SharesOf = Shares (CampaignResult::*)() const;
 
-std::set<std::string> names_of(const std::vector<Trial>& trials, Shares CampaignResult::*shares) {
+std::set<std::string> names_of(const std::vector<Trial>& trials, SharesOf shares) {
   std::set<std::string> names;
   for (const Trial& trial : trials) {
-    for (const auto& [name, share] : trial.result.*shares) names.insert(name);
+    for (const auto& [name, share] : (trial.result.*shares)()) names.insert(name);
   }
   return names;
 }
@@ -32,27 +32,41 @@ std::string cell_of(const Shares& shares, const std::string& name) {
   return share.failed == 0 ? "." : fmt::format("{}/{}", share.failed, share.ran);
 }
 
-std::string matrix(const std::vector<Trial>& trials, Shares CampaignResult::*shares) {
-  const std::set<std::string> names = names_of(trials, shares);
-  std::string text = "| mutant |", rule = "|---|";
+std::string header(const std::string& first, const std::set<std::string>& names) {
+  std::string text = "| " + first + " |", rule = "|---|";
   for (const std::string& name : names) text += fmt::format(" {} |", name), rule += "---|";
-  text += "\n" + rule + "\n";
+  return text + "\n" + rule + "\n";
+}
+
+std::string matrix(const std::vector<Trial>& trials, SharesOf shares) {
+  const std::set<std::string> names = names_of(trials, shares);
+  std::string text = header("mutant", names);
   for (const Trial& trial : trials) {
+    const Shares of_trial = (trial.result.*shares)();
     text += fmt::format("| {} |", trial.name);
-    for (const std::string& name : names) {
-      text += fmt::format(" {} |", cell_of(trial.result.*shares, name));
+    for (const std::string& name : names) text += fmt::format(" {} |", cell_of(of_trial, name));
+    text += "\n";
+  }
+  return text;
+}
+
+// How many mutants each property killed on each distribution; a benign one counts nowhere.
+std::string property_by_distribution(const std::vector<Trial>& trials) {
+  const std::set<std::string> properties = names_of(trials, &CampaignResult::by_property);
+  const std::set<std::string> distributions = names_of(trials, &CampaignResult::by_distribution);
+  std::string text = header("property", distributions);
+  for (const std::string& property : properties) {
+    text += fmt::format("| {} |", property);
+    for (const std::string& distribution : distributions) {
+      const auto killed = std::count_if(trials.begin(), trials.end(), [&](const Trial& trial) {
+        const auto found = trial.result.shares.find({property, distribution});
+        return !trial.is_benign && found != trial.result.shares.end() && found->second.failed > 0;
+      });
+      text += killed == 0 ? " . |" : fmt::format(" {} |", killed);
     }
     text += "\n";
   }
-  std::string kills = "| mutants killed |";
-  for (const std::string& name : names) {
-    const auto killed = std::count_if(trials.begin(), trials.end(), [&](const Trial& trial) {
-      const auto found = (trial.result.*shares).find(name);
-      return found != (trial.result.*shares).end() && found->second.failed > 0;
-    });
-    kills += fmt::format(" {} |", killed);
-  }
-  return text + kills + "\n";
+  return text;
 }
 
 std::string shape_text(const Problem& p) {
@@ -104,6 +118,9 @@ std::string selftest_markdown(const std::vector<Trial>& trials, const SelftestOp
       command, machine, options.threads, options.device, s.killed, s.defects, 100 * s.score(),
       s.false_alarms, s.benign, s.median_kill_seconds, s.median_build_seconds, options.seconds,
       options.cases);
+  text += fmt::format(
+      "{} of {} were shrunk to b <= 2, h <= 16, s_kv <= 128; the longest shrink took {:.1f} s.\n\n",
+      s.small, s.killed, s.longest_shrink_seconds);
   text += "## Survivors\n" + named_list(trials, [](const Trial& t) {
             return !t.killed && !t.is_benign && t.trouble.empty();
           });
@@ -111,9 +128,14 @@ std::string selftest_markdown(const std::vector<Trial>& trials, const SelftestOp
           named_list(trials, [](const Trial& t) { return t.killed && t.is_benign; });
   text += "\n## Without a verdict\n" +
           named_list(trials, [](const Trial& t) { return !t.trouble.empty(); });
+  text += "\n## Shrunk to more\n" + named_list(trials, [](const Trial& t) {
+            return t.killed && !t.is_benign && !is_small(t.found.smallest.problem);
+          });
   text += "\n## Mutants\n" + trials_table(trials);
   text += "\n## Mutant x property\nFailed of ran; a dot: ran, none failed.\n\n" +
           matrix(trials, &CampaignResult::by_property);
+  text += "\n## Property x data\nHow many mutants each property killed on each distribution.\n\n" +
+          property_by_distribution(trials);
   text += "\n## Mutant x data\nLikewise by distribution.\n\n" +
           matrix(trials, &CampaignResult::by_distribution);
   return text;

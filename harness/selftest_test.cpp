@@ -14,8 +14,8 @@ Trial trial(std::string name, std::string bug_class, bool killed, double seconds
   t.found.bucket = "stage1.wrong.row.mla_decode";
   t.found.seconds = seconds;
   t.found.smallest.problem.s_kv = {17};
-  t.result.by_property["oracle"] = {10, killed ? 4 : 0};
-  t.result.by_distribution["needles"] = {3, killed ? 1 : 0};
+  t.result.shares[{"oracle", "needles"}] = {3, killed ? 1 : 0};
+  t.result.shares[{"oracle", "normal"}] = {7, killed ? 3 : 0};
   return t;
 }
 
@@ -46,13 +46,27 @@ TEST(Selftest, TakesWhatCouldNotBeBuiltForNoKill) {
   EXPECT_DOUBLE_EQ(s.score(), 0);
 }
 
+TEST(Selftest, CountsTheShrunkCasesThatAreSmallAndNamesTheOthers) {
+  std::vector<Trial> all = trials();
+  all[0].found.smallest.problem.h_q = 33;
+  all[0].found.shrink_seconds = 7;
+  const SelftestSummary s = summary_of(all);
+  EXPECT_EQ(s.small, 2);
+  EXPECT_DOUBLE_EQ(s.longest_shrink_seconds, 7);
+  const std::string page = selftest_markdown(all, {}, "attest selftest", "a machine");
+  const auto at = page.find("## Shrunk to more");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(page.find("- drops_a_token", at), page.find("- ", at));
+}
+
 TEST(Selftest, NamesSurvivorsAndFalseAlarmsOnItsPage) {
   const std::string page = selftest_markdown(trials(), {}, "attest selftest", "a machine");
   EXPECT_NE(page.find("3 of 4 defects and cheats killed (75.0 %)"), std::string::npos);
   EXPECT_NE(page.find("## Survivors\n- sleeps"), std::string::npos);
   EXPECT_NE(page.find("## False alarms\n- other_grid"), std::string::npos);
   EXPECT_NE(page.find("| drops_a_token | 4/10 |"), std::string::npos);
-  EXPECT_NE(page.find("| mutants killed | 4 |"), std::string::npos);
+  EXPECT_NE(page.find("| drops_a_token | 1/3 | 3/7 |"), std::string::npos);
+  EXPECT_NE(page.find("| oracle | 3 | 3 |"), std::string::npos) << page;
 }
 
 TEST(Selftest, KeepsTheTokensOfKilledDefectsAlone) {
