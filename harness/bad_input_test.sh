@@ -196,6 +196,50 @@ test_ABadCorpusIsUsage() {
   rm corpus/mla_decode.tokens
   expect 5 "nothing" attest run --corpus corpus
 }
+test_FuzzTakesNoUnknownName() {
+  expect 2 "there is no kernel 'nope'; there are: mla_decode" attest fuzz --kernel nope
+  expect 2 "there is no property 'nope'; there are: oracle" attest fuzz --property nope
+  expect 2 "--for takes a time such as 90s, 30m, 8h, not '3 fortnights'" attest fuzz --for "3 fortnights"
+  expect 2 "target" attest fuzz --target speed
+  expect 2 "nope" attest fuzz --ledger nope
+}
+test_FuzzReadsItsCorpusFirst() {
+  mkdir corpus
+  printf 'v1:bogus=1\n' >corpus/mla_decode.tokens
+  expect 2 "corpus/mla_decode.tokens:1: " attest fuzz --cases 1 --corpus corpus
+  printf '%s\n' "$kSmallCase" >corpus/mla_decode.tokens
+  expect 0 "2 cases: passed 2" attest fuzz --cases 2 --corpus corpus --out out --code-objects "$code_objects"
+  grep -qF "{\"event\":\"case_begin\",\"index\":0,\"token\":\"$kSmallCase\"}" out/fuzz.jsonl ||
+    fail "the corpus' case is not the first"
+}
+test_FuzzWithoutCodeObjectsIsInfrastructure() {
+  expect 4 "infra" attest fuzz --cases 3 --code-objects nope --corpus corpus --out out
+  expect 4 "/proc/nope" attest fuzz --cases 1 --out /proc/nope --code-objects "$code_objects"
+}
+test_SelftestTakesNoUnknownName() {
+  expect 2 "there is no mutant 'nope'" attest selftest --mutant nope
+  expect 2 "nope" attest selftest --mutants nope
+  expect 2 "nope cannot be read" attest selftest --replay --kills nope
+  printf 'drop_last_token bucket\n' >kills
+  expect 2 "kills:1: a line is MUTANT BUCKET TOKEN" attest selftest --replay --kills kills
+}
+# Ctrl-C while a campaign runs: exit code 3, and the journal ends with what was found.
+test_CtrlCEndsACampaignWithItsReport() {
+  local code=0
+  set -m
+  "$program" fuzz --cases 1000000 --corpus corpus --out out --code-objects "$code_objects" >stdout 2>stderr </dev/null &
+  local pid=$!
+  set +m
+  for ((i = 0; i < 600; ++i)); do
+    (($(cat out/fuzz.jsonl 2>/dev/null | grep -c case_begin) > 20)) && break
+    sleep 0.05
+  done
+  kill -INT "$pid"
+  wait "$pid" || code=$?
+  [[ $code == 3 ]] || fail "exit code $code where 3 is expected"
+  tail -n 1 out/fuzz.jsonl | grep -q '"event":"fuzz_end".*interrupted' || fail "the journal does not end with its report"
+  grep -q "interrupted" stdout || fail "the report does not say that it was interrupted"
+}
 # Ctrl-C after the first finished case: exit code 3, and the file holds every finished case as whole lines.
 test_CtrlCKeepsFinishedCases() {
   local code=0 finished

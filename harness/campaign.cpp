@@ -30,8 +30,8 @@ class Crew {
   static constexpr std::int64_t kWindow = 64;
 
   Crew(const CaseSource& source, const Stand& stand, const CampaignLimits& limits,
-       const std::atomic<bool>& stop)
-      : source_(source), stand_(stand), limits_(limits), stop_(stop) {
+       const CampaignEvents& events, const std::atomic<bool>& stop)
+      : source_(source), stand_(stand), limits_(limits), events_(events), stop_(stop) {
     for (int i = 0; i < limits.threads; ++i) threads_.emplace_back([this] { work(); });
   }
   ~Crew() {
@@ -108,6 +108,7 @@ class Crew {
 
   void run(std::int64_t index, Device& device) {
     Ran ran{source_.at(index), {}};
+    if (events_.begins) events_.begins(index, ran.c);
     ran.verdict = stand_.verify(*stand_.find_kernel(ran.c.kernel), device, ran.c);
     const std::lock_guard lock(mutex_);
     ran_.emplace(index, std::move(ran));
@@ -118,6 +119,7 @@ class Crew {
   const CaseSource& source_;
   const Stand& stand_;
   const CampaignLimits& limits_;
+  const CampaignEvents& events_;
   const std::atomic<bool>& stop_;
   const Clock::time_point begin_ = Clock::now();
   std::mutex mutex_;
@@ -138,7 +140,7 @@ class Campaign {
 
   CampaignResult run() {
     {
-      Crew crew(source_, stand_, limits_, stop_);
+      Crew crew(source_, stand_, limits_, events_, stop_);
       while (!crew.over() || has_work()) {
         // A case that is there is told before a shrink goes on; a shrink goes on before waiting for
         // a case.

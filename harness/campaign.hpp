@@ -71,9 +71,11 @@ struct CampaignResult {
   Trouble trouble;  // of the machine, which ended it; empty text: none
 };
 
-// Told what happens, from one thread.
-
+// Told what happens: all but `begins` from one thread.
 struct CampaignEvents {
+  // From the thread that is about to run the case, so that a case that ends the program is on
+  // record.
+  std::function<void(std::int64_t index, const Case&)> begins = {};
   // Before anything else is done about it.
   std::function<void(const Case&, const Verdict&, bool is_new)> failed = {};
   std::function<void(const Found&)> rerun = {};    // the first failure of a bucket was run again

@@ -101,11 +101,16 @@ void CampaignReport::begin(const RunHeader& header, std::uint64_t seed) {
 }
 
 CampaignEvents CampaignReport::events() {
-  return {.failed = [this](const Case& c, const Verdict& v, bool is_new) { failed(c, v, is_new); },
+  return {.begins = [this](std::int64_t index, const Case& c) { begins(index, c); },
+          .failed = [this](const Case& c, const Verdict& v, bool is_new) { failed(c, v, is_new); },
           .rerun = [this](const Found& f) { rerun(f); },
           .smaller = [this](const Found& f) { smaller(f); },
           .shrunk = [this](const Found& f) { shrunk(f); },
           .progress = [this](const CampaignResult& r) { progress(r); }};
+}
+
+void CampaignReport::begins(std::int64_t index, const Case& c) {
+  write_line(Json{{"event", "case_begin"}, {"index", index}, {"token", to_token(c)}}.dump());
 }
 
 void CampaignReport::failed(const Case& c, const Verdict& verdict, bool is_new) {
@@ -170,6 +175,7 @@ void CampaignReport::keep(const Case& c, const std::string& bucket) {
 }
 
 void CampaignReport::write_line(const std::string& line) {
+  const std::lock_guard lock(writing_);
   for (std::FILE* const to : journals_) {
     fmt::print(to, "{}\n", line);
     if (std::fflush(to) != 0 && trouble_.empty()) {

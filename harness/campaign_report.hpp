@@ -3,6 +3,7 @@
 // program ends early.
 #pragma once
 #include <cstdio>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ class CampaignReport {
   const std::string& trouble() const { return trouble_; }
 
  private:
+  void begins(std::int64_t index, const Case& c);  // from any thread
   void failed(const Case& c, const Verdict& verdict, bool is_new);
   void rerun(const Found& found);
   void smaller(const Found& found);
@@ -39,6 +41,7 @@ class CampaignReport {
   std::string corpus_;  // folder; empty: failures are not kept
   bool terminal_;
   double told_at_ = 0;  // seconds of the campaign at the last line of progress
+  std::mutex writing_;  // of the journals
   std::string trouble_;
 };
 
