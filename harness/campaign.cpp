@@ -21,6 +21,7 @@ double seconds_since(Clock::time_point begin) {
 struct Ran {
   Case c;
   Verdict verdict;
+  std::string property;  // that was asked of it
 };
 
 // The threads that run cases, and what they have run but nobody has committed.
@@ -106,10 +107,23 @@ class Crew {
     changed_.notify_all();
   }
 
+  // A case that fails a relation and is wrong by itself too goes by the reference's name for it,
+  // which knows the stage. So one bug has one bucket, not one for each relation that it breaks.
+  void prefer_the_oracle(const Kernel& kernel, Device& device, Ran& ran) const {
+    Case alone = ran.c;
+    alone.property = kOracle;
+    if (alone == ran.c) return;
+    Verdict verdict = stand_.verify(kernel, device, alone);
+    if (is_failure(verdict.status)) ran.c = std::move(alone), ran.verdict = std::move(verdict);
+  }
+
   void run(std::int64_t index, Device& device) {
-    Ran ran{source_.at(index), {}};
+    Ran ran{source_.at(index), {}, {}};
+    ran.property = property_of(ran.c);
     if (events_.begins) events_.begins(index, ran.c);
-    ran.verdict = stand_.verify(*stand_.find_kernel(ran.c.kernel), device, ran.c);
+    const Kernel& kernel = *stand_.find_kernel(ran.c.kernel);
+    ran.verdict = stand_.verify(kernel, device, ran.c);
+    if (is_failure(ran.verdict.status)) prefer_the_oracle(kernel, device, ran);
     const std::lock_guard lock(mutex_);
     ran_.emplace(index, std::move(ran));
     --running_;
@@ -171,7 +185,7 @@ class Campaign {
     result_.elements += verdict.checked;
     result_.coverage.add(ran.c, *stand_.find_kernel(ran.c.kernel));
     const bool failed = is_failure(verdict.status);
-    Share& share = result_.shares[{std::string(property_of(ran.c)), ran.c.distribution}];
+    Share& share = result_.shares[{ran.property, ran.c.distribution}];
     ++share.ran;
     share.failed += failed;
     if (verdict.status == Status::kPassed && largest_ratio(verdict) > result_.largest_ratio) {

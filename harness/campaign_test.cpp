@@ -197,6 +197,34 @@ TEST(Campaign, TellsOfASuspectButCountsNoFailure) {
   EXPECT_EQ(exit_code(result.tally), 5);
 }
 
+class OneProperty final : public CaseSource {
+ public:
+  bool knows(std::int64_t, std::int64_t) const override { return true; }
+  Case at(std::int64_t index) const override {
+    Case c = Lengths{}.at(index);
+    c.property = "heads";
+    return c;
+  }
+  void commit(std::int64_t, const Case&, const Verdict&) override {}
+};
+
+TEST(Campaign, NamesAFailingRelationByTheReferenceWhereThatFailsToo) {
+  const auto judge = [](const Case& c) {
+    if (c.problem.s_kv[0] == 20)
+      return failing(c.property == "heads" ? "heads.differs" : "scores.wrong");
+    if (c.problem.s_kv[0] == 21 && c.property == "heads") return failing("heads.differs");
+    return passing();
+  };
+  OneProperty source;
+  const auto result = run_campaign(source, stand_of(judge), {.cases = 30}, {}, kGoOn);
+  ASSERT_EQ(result.found.size(), 2u);
+  EXPECT_EQ(result.found[0].bucket, "scores.wrong");
+  EXPECT_EQ(result.found[0].first.property, kOracle);
+  EXPECT_EQ(result.found[1].bucket, "heads.differs");
+  EXPECT_EQ(result.found[1].smallest.property, "heads");
+  EXPECT_EQ(result.by_property().at("heads").failed, 2);
+}
+
 // Cases that pass have no bucket, and must not be taken for ones that fail alike.
 TEST(Campaign, DoesNotShrinkWhatHasNoName) {
   const auto nameless = [](const Case& c) {
