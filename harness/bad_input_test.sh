@@ -211,6 +211,9 @@ test_FuzzReadsItsCorpusFirst() {
   expect 0 "2 cases: passed 2" attest fuzz --cases 2 --corpus corpus --out out --code-objects "$code_objects"
   grep -qF "{\"event\":\"case_begin\",\"index\":0,\"token\":\"$kSmallCase\"}" out/fuzz.jsonl ||
     fail "the corpus' case is not the first"
+  printf 'v1:k=mla_decode:h=1:s=4096:splits=1:scale=10\n' >corpus/mla_decode.tokens  # could not have failed
+  expect 0 "passed 1, vacuous 1" attest fuzz --cases 2 --corpus corpus --out out --code-objects "$code_objects"
+  expect 5 "vacuous 1" attest fuzz --cases 1 --corpus corpus --out out --code-objects "$code_objects"
 }
 test_FuzzWithoutCodeObjectsIsInfrastructure() {
   expect 4 "infra" attest fuzz --cases 3 --code-objects nope --corpus corpus --out out

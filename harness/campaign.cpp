@@ -146,6 +146,8 @@ class Crew {
   std::vector<std::thread> threads_;
 };
 
+constexpr std::int64_t kMostInfra = 20;  // before anything passed
+
 class Campaign {
  public:
   Campaign(CaseSource& source, const Stand& stand, const CampaignLimits& limits,
@@ -161,12 +163,13 @@ class Campaign {
         if (std::optional<Ran> ran = crew.next(!has_work())) {
           commit(std::move(*ran));
           crew.committed();
-          if (events_.enough && events_.enough(result_)) crew.dismiss(), dismissed_ = true;
+          const bool enough = events_.enough && events_.enough(result_);
+          if (enough || !result_.trouble.text.empty()) crew.dismiss(), dismissed_ = true;
         } else if (has_work()) {
           do_some_work();
         }
       }
-      result_.trouble = crew.trouble();
+      if (result_.trouble.text.empty()) result_.trouble = crew.trouble();
     }
     const bool all = limits_.cases < 0 || result_.cases == limits_.cases;
     result_.tally.interrupted = stop_ || (!all && limits_.seconds == 0 && !dismissed_);
@@ -193,8 +196,18 @@ class Campaign {
       result_.largest_token = to_token(ran.c);
     }
     if (is_finding(verdict.status)) keep(index, ran);
+    if (verdict.status == Status::kInfra) note_infra(ran);
     result_.seconds = seconds_since(begin_);
     if (events_.progress) events_.progress(result_);
+  }
+
+  // The first is told. Where nothing else comes, it is the machine's or the code object's, not the
+  // case's.
+  void note_infra(const Ran& ran) {
+    if (result_.tally.infra == 1 && events_.failed) events_.failed(ran.c, ran.verdict, true);
+    if (result_.tally.infra >= kMostInfra && result_.tally.passed == 0) {
+      result_.trouble = {TroubleKind::kInfra, ran.verdict.reason};
+    }
   }
 
   void keep(std::int64_t index, const Ran& ran) {
@@ -236,14 +249,18 @@ class Campaign {
     waiting_.pop_front();
     Found& found = result_.found[at_];
     for (int i = 0; i < limits_.reruns && !stop_; ++i) {
+      const Verdict again = verify(found.first);
+      if (again.status == Status::kInfra) continue;  // says nothing about the kernel
       ++found.runs;
-      found.failures += verify(found.first).bucket == found.bucket;
+      found.failures += again.bucket == found.bucket;
     }
     if (events_.rerun) events_.rerun(found);
     if (found.is_flaky()) {  // a candidate that passes would prove nothing
       found.shrink_ended = "flaky";
+      if (!is_failure(found.verdict.status)) return;
+      result_.tally.remove(found.verdict.status);
+      result_.tally.add(Status::kFlaky);
       found.verdict.status = Status::kFlaky;
-      ++result_.tally.flaky;
       return;
     }
     shrinker_.emplace(

@@ -1,6 +1,8 @@
 // Campaign: runs cases from a source on several threads and keeps every failure: told at once, run
 // again, shrunk to the smallest case of the same bucket. Cases are committed in the order of their
-// index, so that all it finds depends on the source alone, not on the threads.
+// index: what it finds in its first N cases depends on the source alone, not on the threads. How
+// many cases there are, and how small a failure becomes, may depend on time where a limit of time
+// ends it.
 #pragma once
 #include <atomic>
 #include <cstdint>

@@ -106,7 +106,8 @@ CampaignEvents CampaignReport::events() {
           .rerun = [this](const Found& f) { rerun(f); },
           .smaller = [this](const Found& f) { smaller(f); },
           .shrunk = [this](const Found& f) { shrunk(f); },
-          .progress = [this](const CampaignResult& r) { progress(r); }};
+          .progress = [this](const CampaignResult& r) { progress(r); },
+          .enough = [this](const CampaignResult&) { return must_end(); }};
 }
 
 void CampaignReport::begins(std::int64_t index, const Case& c) {
@@ -171,17 +172,25 @@ void CampaignReport::shrunk(const Found& f) {
 void CampaignReport::keep(const Case& c, const std::string& bucket) {
   if (corpus_.empty()) return;
   const Outcome kept = add_to_corpus(corpus_, c, bucket);
-  if (!kept.ok() && trouble_.empty()) trouble_ = kept.trouble().text;
+  if (kept.ok()) return;
+  const std::lock_guard lock(writing_);
+  trouble_ += (trouble_.empty() ? "" : "; ") + kept.trouble().text;
 }
 
 void CampaignReport::write_line(const std::string& line) {
   const std::lock_guard lock(writing_);
   for (std::FILE* const to : journals_) {
-    fmt::print(to, "{}\n", line);
-    if (std::fflush(to) != 0 && trouble_.empty()) {
-      trouble_ = fmt::format("the journal: {}", std::strerror(errno));
-    }
+    const std::string text = line + "\n";
+    const bool written = std::fwrite(text.data(), 1, text.size(), to) == text.size();
+    if (written && std::fflush(to) == 0) continue;
+    if (trouble_.empty()) trouble_ = fmt::format("the journal: {}", std::strerror(errno));
   }
+}
+
+// A campaign whose finds cannot be kept is no use.
+bool CampaignReport::must_end() {
+  const std::lock_guard lock(writing_);
+  return !trouble_.empty();
 }
 
 void CampaignReport::clear_progress() {

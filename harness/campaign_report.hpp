@@ -34,6 +34,7 @@ class CampaignReport {
   void progress(const CampaignResult& result);
   void keep(const Case& c, const std::string& bucket);
   void write_line(const std::string& line);
+  bool must_end();
   void clear_progress();
 
   std::FILE* text_;
@@ -41,7 +42,7 @@ class CampaignReport {
   std::string corpus_;  // folder; empty: failures are not kept
   bool terminal_;
   double told_at_ = 0;  // seconds of the campaign at the last line of progress
-  std::mutex writing_;  // of the journals
+  std::mutex writing_;  // guards journals and trouble_
   std::string trouble_;
 };
 

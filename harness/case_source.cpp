@@ -53,11 +53,20 @@ Case with_property(const DrawFrom& from, std::int64_t index, Case c) {
 }
 
 class RandomCases final : public CaseSource {
+  static constexpr std::uint64_t kDraws = 50;
+
  public:
   explicit RandomCases(const DrawFrom& from) : from_(from) {}
   bool knows(std::int64_t, std::int64_t) const override { return true; }
+  // Where nothing that is wanted applies to what was drawn, another is drawn.
   Case at(std::int64_t index) const override {
-    return with_property(from_, index, draw_case(from_.seed, index, {.kernels = from_.kernels}));
+    Case c;
+    for (std::uint64_t again = 0; again < kDraws; ++again) {
+      const std::uint64_t seed = from_.seed + again * kGolden;
+      c = with_property(from_, index, draw_case(seed, index, {.kernels = from_.kernels}));
+      if (wanted(from_, property_of(c))) break;
+    }
+    return c;
   }
   void commit(std::int64_t, const Case&, const Verdict&) override {}
 

@@ -44,7 +44,8 @@ std::unique_ptr<CaseSource> climbing_cases(const DrawFrom& from);
 // Largest ratio of a verdict over its tensors; 0 where nothing finite was judged.
 double largest_ratio(const Verdict& verdict);
 
-// What is drawn needs less than a hundredth of it; a kernel that hangs costs seconds, not a minute.
+// Of wave instructions of a workgroup. What is drawn stays far below it; a kernel that hangs costs
+// seconds, not a minute.
 inline constexpr std::uint64_t kInstructionBudget = std::uint64_t{1} << 26;
 
 inline constexpr std::string_view kTrajectory = "trajectory";

@@ -32,27 +32,32 @@ int spawn(const std::vector<std::string>& arguments, int output, pid_t& child) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-  const int error = posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawnattr_t
+      group_of_its_own;  // what it starts in turn ends with it; Ctrl-C is for us alone
+  posix_spawnattr_init(&group_of_its_own);
+  posix_spawnattr_setflags(&group_of_its_own, POSIX_SPAWN_SETPGROUP);
+  const int error =
+      posix_spawnp(&child, argv[0], &actions, &group_of_its_own, argv.data(), environ);
+  posix_spawnattr_destroy(&group_of_its_own);
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }
+
+constexpr std::size_t kMostOutput = std::size_t{1} << 20;  // bytes that are kept: the first ones
 
 // Until the child closes its output, or the time is over (false).
 bool collect(int from, std::chrono::steady_clock::time_point end, std::string& output) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return false;
     pollfd readable{from, POLLIN, 0};
-    const int wait_ms = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1000));
-    const int ready = poll(&readable, 1, wait_ms);
-    if (ready <= 0) {
-      if (left.count() <= 0) return false;
+    if (poll(&readable, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1000))) <= 0)
       continue;
-    }
     char bytes[4096];
     const ssize_t got = read(from, bytes, sizeof bytes);
-    if (got == 0) return true;
-    if (got > 0) output.append(bytes, static_cast<std::size_t>(got));
+    if (got == 0 || (got < 0 && errno != EINTR)) return true;
+    if (got > 0 && output.size() < kMostOutput) output.append(bytes, static_cast<std::size_t>(got));
   }
 }
 
@@ -73,7 +78,7 @@ Result<ChildEnd> run_child(const std::vector<std::string>& arguments, double lim
   ChildEnd result;
   result.timed_out = !collect(pipe_ends[0], end, result.output);
   close(pipe_ends[0]);
-  if (result.timed_out) kill(child, SIGKILL);
+  if (result.timed_out) kill(-child, SIGKILL);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

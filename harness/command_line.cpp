@@ -173,6 +173,9 @@ void add_selftest(CLI::App& app, Parsed& parsed) {
   sub.add_option("--cases", options.cases, "that a mutant runs at least, for the matrix")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
+  sub.add_option("--property", options.properties, "only this; may be given again")
+      ->type_size(1)
+      ->allow_extra_args(false);
   sub.add_option("--benign-cases", options.benign_cases, "that a benign mutant runs")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();

@@ -33,10 +33,8 @@ void print_problem(const Case& c, const Kernel& kernel) {
 }
 
 void print_worst(const Worst& w) {
-  fmt::print("{:<12}ratio {:.3g}{}{} at sequence {}, query token {}, head {}", w.tensor, w.ratio,
-             w.tier.empty() ? "" : " of ", w.tier, w.sequence, w.query_token, w.head);
-  if (w.split >= 0) fmt::print(", split {}", w.split);
-  if (w.column >= 0) fmt::print(", column {}", w.column);
+  fmt::print("{:<12}ratio {:.3g}{}{} at {}", w.tensor, w.ratio, w.tier.empty() ? "" : " of ",
+             w.tier, place_text(w));
   fmt::print(
       "\n            actual {:.9g} (0x{:x}), expected {:.9g} (0x{:x}), error {:.3g}, bound "
       "{:.3g}\n",
@@ -104,7 +102,7 @@ class StageClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
-// Writes the program of a failure; the exit code: `code`, or that of trouble.
+// Writes the program of a failure; the exit code: `code`, or that of trouble where nothing failed.
 int report_standalone(const Failure& failure, const StandaloneOptions& options, int code) {
   const Status status = failure.verdict.status;
   if (status != Status::kFailed && !failure.stops()) {
@@ -113,10 +111,10 @@ int report_standalone(const Failure& failure, const StandaloneOptions& options, 
     return code;
   }
   const auto end = write_standalone(failure, options);
-  if (!end.ok()) return report_trouble(end.trouble());
+  if (!end.ok()) return worse_of(code, report_trouble(end.trouble()));
   fmt::print("program     {}\n            {}\ncompile     {}\nrun         {}\n", options.file,
              end->label, end->compile, end->run);
-  return end->was_run ? code : 4;
+  return end->was_run ? code : worse_of(code, 4);
 }
 
 }  // namespace

@@ -31,8 +31,9 @@ int run_and_report(const CommonOptions& common, const std::string& command,
   const Tally tally = run_cases(cases, **device, options, reporters, stop_requested, *ledger);
   for (const auto& reporter : reporters) {
     if (reporter->trouble().empty()) continue;
-    return report_trouble(
-        {TroubleKind::kInfra, "the report could not be written: " + reporter->trouble()});
+    return worse_of(exit_code(tally),
+                    report_trouble({TroubleKind::kInfra,
+                                    "the report could not be written: " + reporter->trouble()}));
   }
   return exit_code(tally);
 }

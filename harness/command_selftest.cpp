@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
@@ -68,6 +68,29 @@ void print_trial(const Trial& trial) {
   std::fflush(stdout);
 }
 
+void print_json(const Trial& trial) {
+  nlohmann::ordered_json shares = nlohmann::ordered_json::array();
+  for (const auto& [key, share] : trial.result.shares) {
+    shares.push_back({{"property", key.first},
+                      {"distribution", key.second},
+                      {"ran", share.ran},
+                      {"failed", share.failed}});
+  }
+  const nlohmann::ordered_json json = {
+      {"mutant", trial.name},
+      {"class", trial.bug_class},
+      {"recreates", trial.recreates},
+      {"killed", trial.killed},
+      {"trouble", trial.trouble},
+      {"cases", trial.result.cases},
+      {"seconds", trial.found.seconds},
+      {"bucket", trial.found.bucket},
+      {"token", trial.killed ? to_token(trial.found.smallest) : ""},
+      {"shares", shares}};
+  fmt::print("{}\n", json.dump());
+  std::fflush(stdout);
+}
+
 void print_summary(const SelftestSummary& s) {
   fmt::print(
       "{} of {} defects and cheats killed ({:.1f} %), {} false alarms on {} benign mutants, {} "
@@ -80,31 +103,25 @@ void print_summary(const SelftestSummary& s) {
 }
 
 int exit_code_of(const SelftestSummary& s) {
-  if (s.false_alarms > 0 || s.score() < kWantedScore) return s.defects == 0 ? 5 : 1;
+  if (s.defects + s.benign == 0) return 5;
+  if (s.false_alarms > 0 || s.survivors > (1 - kWantedScore) * s.defects) return 1;
   return s.troubled > 0 ? 4 : 0;
 }
 
-struct Kill {
-  std::string mutant, bucket, token;
-};
-
-Result<std::vector<Kill>> read_kills(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Trouble{TroubleKind::kUsage, path + " cannot be read"};
-  std::vector<Kill> kills;
-  int number = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.empty() || line[0] == '#') continue;
-    std::istringstream words(line);
-    Kill kill;
-    if (!(words >> kill.mutant >> kill.bucket >> kill.token)) {
-      return Trouble{TroubleKind::kUsage,
-                     fmt::format("{}:{}: a line is MUTANT BUCKET TOKEN", path, number)};
-    }
-    kills.push_back(std::move(kill));
+// Keeps what is known of other mutants.
+int keep_kills(const std::string& path, const std::vector<Trial>& trials) {
+  std::vector<Kill> known;
+  if (std::filesystem::exists(path)) {
+    auto read = read_kills(path);
+    if (!read.ok()) return report_trouble(read.trouble());
+    known = std::move(*read);
   }
-  return kills;
+  const std::string unfinished = path + ".new";
+  if (const int code = write_report(unfinished, to_text(renewed(known, kills_of(trials)))))
+    return code;
+  std::error_code error;
+  std::filesystem::rename(unfinished, path, error);
+  return error ? report_trouble({TroubleKind::kInfra, path + ": " + error.message()}) : 0;
 }
 
 // Does the token still fail in its bucket, on the mutant as it is built now?
@@ -122,11 +139,10 @@ Result<bool> reproduces(const Kill& kill, const Mutant& mutant, Device& device,
   return verdict.bucket == kill.bucket;
 }
 
-int replay(const SelftestRequest& request, const CommonOptions& common, const BuildOptions& build) {
+int replay(const std::vector<Mutant>& mutants, const SelftestRequest& request,
+           const CommonOptions& common, const BuildOptions& build) {
   const auto kills = read_kills(request.kills);
   if (!kills.ok()) return report_trouble(kills.trouble());
-  const auto mutants = read_mutants(request.folder);
-  if (!mutants.ok()) return report_trouble(mutants.trouble());
   int again = 0;
   std::int64_t wanted = 0;
   for (const Kill& kill : *kills) {
@@ -135,13 +151,14 @@ int replay(const SelftestRequest& request, const CommonOptions& common, const Bu
       continue;
     if (stop_requested) return 3;
     ++wanted;
-    const auto mutant = std::find_if(mutants->begin(), mutants->end(),
+    const auto mutant = std::find_if(mutants.begin(), mutants.end(),
                                      [&](const Mutant& m) { return m.name == kill.mutant; });
-    if (mutant == mutants->end()) {
+    if (mutant == mutants.end()) {
       fmt::print("gone     {}: there is no such mutant in {}\n", kill.mutant, request.folder);
       continue;
     }
-    auto device = open_device(common.device, {.threads = common.threads});
+    auto device =
+        open_device(common.device, {.threads = 1, .instruction_budget = kInstructionBudget});
     if (!device.ok()) return report_trouble(device.trouble());
     std::string saw;
     const auto fails = reproduces(kill, *mutant, **device, build, saw);
@@ -165,32 +182,33 @@ int command_selftest(const CommonOptions& common, const SelftestRequest& request
   if (!device.ok()) return report_trouble(device.trouble());
   const BuildOptions build{.target = (*device)->target(), .code_objects = common.code_objects};
   stop_on_interrupt();
-  if (request.replay) return replay(request, common, build);
+  if (request.replay) return replay(*mutants, request, common, build);
 
   SelftestOptions options = request.options;
   options.threads = common.threads;
   options.device = common.device;
   if (mutants->empty()) return exit_code(Tally{});
   fmt::print(stderr, "{} mutants on {}, {}\n", mutants->size(), common.device, machine_text());
-  const std::vector<Trial> trials =
-      run_selftest(*mutants, options, build, print_trial, stop_requested);
+  const std::vector<Trial> trials = run_selftest(
+      *mutants, options, build, common.json ? print_json : print_trial, stop_requested);
+  const SelftestSummary summary = summary_of(trials);
+  if (!common.json) print_summary(summary);
+  int code = exit_code_of(summary);
   if (trials.size() < mutants->size()) {
     fmt::print(stderr, "attest: stopped after {} of {} mutants\n", trials.size(), mutants->size());
-    return 3;
+    code = code == 1 ? 1 : 3;
   }
-  const SelftestSummary summary = summary_of(trials);
-  print_summary(summary);
   const std::string command =
       fmt::format("attest selftest --seed {} --seconds {:g} --cases {} --benign-cases {}",
                   options.seed, options.seconds, options.cases, options.benign_cases);
-  if (const int code =
-          write_report(request.out, selftest_markdown(trials, options, command, machine_text()))) {
-    return code;
-  }
+  const int written =
+      write_report(request.out, selftest_markdown(trials, options, command, machine_text()));
+  if (written != 0) code = worse_of(code, written);
   if (request.keep) {
-    if (const int code = write_report(request.kills, kills_text(trials))) return code;
+    const int kept = keep_kills(request.kills, trials);
+    if (kept != 0) code = worse_of(code, kept);
   }
-  return exit_code_of(summary);
+  return code;
 }
 
 }  // namespace attest

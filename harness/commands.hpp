@@ -71,6 +71,8 @@ int run_command_line(int argc, const char* const* argv);
 
 // Prints it to stderr; the exit code for it.
 int report_trouble(const Trouble& trouble);
+// Of the exit codes of what ran and of trouble with its report: a failure is not hidden.
+inline int worse_of(int code, int of_trouble) { return code == 1 ? 1 : of_trouble; }
 // Writes a report; an empty path asks for none. The exit code: 0, or trouble's.
 int write_report(const std::string& path, const std::string& text);
 

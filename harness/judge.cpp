@@ -83,14 +83,6 @@ void judge_rows(const Subject& s, const Output& output, Tensors& tensors) {
   });
 }
 
-std::string place_text(const Worst& at) {
-  std::string text =
-      fmt::format("sequence {}, query token {}, head {}", at.sequence, at.query_token, at.head);
-  if (at.split >= 0) text += fmt::format(", split {}", at.split);
-  if (at.column >= 0) text += fmt::format(", column {}", at.column);
-  return text;
-}
-
 std::string values_text(Fault fault, const Worst& at, Stored stored) {
   const int digits = stored == Stored::kFp32 ? 8 : 4;
   if (fault == Fault::kUnwritten) {

@@ -45,6 +45,13 @@ class Kernels {
   std::vector<std::unique_ptr<Kernel>> kernels_;
 };
 
+// Other cases for each mutant, so that the matrix is not that of one handful of cases. FNV-1a.
+std::uint64_t seed_of(const Trial& trial, const SelftestOptions& options) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : trial.name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return options.seed ^ hash;
+}
+
 void fuzz(const BuiltMutant& built, const SelftestOptions& options, const std::atomic<bool>& stop,
           Trial& trial) {
   const Kernels kernels(built);
@@ -59,7 +66,7 @@ void fuzz(const BuiltMutant& built, const SelftestOptions& options, const std::a
           [&](const Kernel& kernel, Device& device, const Case& c) {
             return verify(kernel, device, c, {.code_objects = built.code_objects(), .threads = 1});
           }};
-  const auto source = random_cases({options.seed, kernels.all()});
+  const auto source = random_cases({seed_of(trial, options), kernels.all(), options.properties});
   CampaignLimits limits{.seconds = options.seconds,
                         .threads = options.threads,
                         .reruns = 1,
@@ -70,8 +77,14 @@ void fuzz(const BuiltMutant& built, const SelftestOptions& options, const std::a
   events.enough = [&](const CampaignResult& r) {
     return r.tally.failed + r.tally.crashed + r.tally.hung > 0 && r.cases >= options.cases;
   };
+  events.failed = [&](const Case&, const Verdict& verdict, bool) {
+    if (verdict.status == Status::kInfra) trial.trouble = verdict.reason;
+  };
   trial.result = run_campaign(*source, stand, limits, events, stop);
-  trial.trouble = trial.result.trouble.text;
+  if (trial.trouble.empty()) trial.trouble = trial.result.trouble.text;
+  if (trial.is_benign && trial.result.tally.passed == 0 && trial.trouble.empty()) {
+    trial.trouble = "no case passed";
+  }
   // A suspect kills no defect, but it is an alarm on what is right.
   const auto& found = trial.result.found;
   const auto first = std::find_if(found.begin(), found.end(), [&](const Found& f) {
@@ -133,6 +146,7 @@ SelftestSummary summary_of(const std::vector<Trial>& trials) {
   for (const Trial& trial : trials) {
     builds.push_back(trial.build_seconds);
     if (!trial.trouble.empty()) ++summary.troubled;
+    summary.survivors += !trial.is_benign && !trial.killed && trial.trouble.empty();
     (trial.is_benign ? summary.benign : summary.defects) += 1;
     if (trial.killed) ++(trial.is_benign ? summary.false_alarms : summary.killed);
     if (!trial.killed || trial.is_benign) continue;

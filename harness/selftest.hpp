@@ -15,10 +15,11 @@ namespace attest {
 
 struct SelftestOptions {
   std::uint64_t seed = 1;
-  double seconds = 60;  // of fuzzing, until the first failure of a mutant
-  std::int64_t cases =
-      120;  // that each mutant runs at least, for the matrix; a benign one all of them
-  std::int64_t benign_cases = 500;
+  double seconds = 60;  // of fuzzing a mutant, at most
+  // A mutant that failed goes on to so many cases, for the matrix.
+  std::int64_t cases = 120;
+  std::int64_t benign_cases = 500;           // all of which a benign one runs
+  std::vector<std::string> properties = {};  // none: all
   int threads = 1;
   std::string device = "emu:gfx942";
   ShrinkLimits shrink;
@@ -36,7 +37,7 @@ struct Trial {
 };
 
 struct SelftestSummary {
-  int defects = 0, killed = 0, benign = 0, false_alarms = 0, troubled = 0;
+  int defects = 0, killed = 0, survivors = 0, benign = 0, false_alarms = 0, troubled = 0;
   int small = 0;  // killed, and shrunk to what is_small()
   double median_kill_seconds = 0, median_build_seconds = 0, longest_shrink_seconds = 0;
   double score() const { return defects > 0 ? 1.0 * killed / defects : 0; }
@@ -55,7 +56,14 @@ std::vector<Trial> run_selftest(const std::vector<Mutant>& mutants, const Selfte
 // The published page: score, matrix, survivors.
 std::string selftest_markdown(const std::vector<Trial>& trials, const SelftestOptions& options,
                               const std::string& command, const std::string& machine);
-// One line a killed mutant: name, bucket, shrunk token. What `attest selftest --replay` runs again.
-std::string kills_text(const std::vector<Trial>& trials);
+// A killed mutant, and the smallest case that shows it. In the file: a line NAME BUCKET TOKEN.
+struct Kill {
+  std::string mutant, bucket, token;
+};
+std::vector<Kill> kills_of(const std::vector<Trial>& trials);
+Result<std::vector<Kill>> read_kills(const std::string& path);  // Trouble kUsage, with the line
+// `kills` with those of the same mutants in place of the old ones; in the order of the names.
+std::vector<Kill> renewed(std::vector<Kill> kills, const std::vector<Kill>& by);
+std::string to_text(const std::vector<Kill>& kills);
 
 }  // namespace attest

@@ -141,16 +141,4 @@ std::string selftest_markdown(const std::vector<Trial>& trials, const SelftestOp
   return text;
 }
 
-std::string kills_text(const std::vector<Trial>& trials) {
-  std::string text =
-      "# Killed mutants: name, bucket, and the smallest token found that shows it.\n"
-      "# Written by `attest selftest --keep`; `attest selftest --replay` runs each again.\n";
-  for (const Trial& t : trials) {
-    if (t.killed && !t.is_benign) {
-      text += fmt::format("{} {} {}\n", t.name, t.found.bucket, to_token(t.found.smallest));
-    }
-  }
-  return text;
-}
-
 }  // namespace attest

@@ -31,6 +31,7 @@ TEST(Selftest, CountsCheatsAsDefectsAndBenignOnesApart) {
   const SelftestSummary s = summary_of(trials());
   EXPECT_EQ(s.defects, 4);
   EXPECT_EQ(s.killed, 3);
+  EXPECT_EQ(s.survivors, 1);
   EXPECT_DOUBLE_EQ(s.score(), 0.75);
   EXPECT_EQ(s.benign, 2);
   EXPECT_EQ(s.false_alarms, 1);
@@ -42,6 +43,7 @@ TEST(Selftest, TakesWhatCouldNotBeBuiltForNoKill) {
   one[0].trouble = "clang says no";
   const SelftestSummary s = summary_of(one);
   EXPECT_EQ(s.troubled, 1);
+  EXPECT_EQ(s.survivors, 0);
   EXPECT_EQ(s.killed, 0);
   EXPECT_DOUBLE_EQ(s.score(), 0);
 }
@@ -69,8 +71,19 @@ TEST(Selftest, NamesSurvivorsAndFalseAlarmsOnItsPage) {
   EXPECT_NE(page.find("| oracle | 3 | 3 |"), std::string::npos) << page;
 }
 
+TEST(Selftest, RenewsTheKillsOfItsMutantsAndKeepsTheOthers) {
+  const std::vector<Kill> old = {{"old_plan", "x.x.x.x", "v1:k=mla_decode"},
+                                 {"another", "y.y.y.y", "v1:k=mla_decode"}};
+  const std::vector<Kill> all = renewed(old, kills_of(trials()));
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].mutant, "another");
+  EXPECT_EQ(all[0].bucket, "y.y.y.y");
+  EXPECT_EQ(all[2].mutant, "old_plan");
+  EXPECT_EQ(all[2].bucket, "stage1.wrong.row.mla_decode");
+}
+
 TEST(Selftest, KeepsTheTokensOfKilledDefectsAlone) {
-  const std::string text = kills_text(trials());
+  const std::string text = to_text(kills_of(trials()));
   EXPECT_NE(text.find("drops_a_token stage1.wrong.row.mla_decode v1:k=mla_decode:s=17\n"),
             std::string::npos)
       << text;

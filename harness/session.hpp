@@ -33,7 +33,8 @@ class Session {
   // Writes the inputs over those that were there. Pages that are not used any more hold poison.
   void write(const Inputs& inputs);
 
-  // What the next launch finds in outputs and workspaces; poison, unless one of these is called.
+  // What the next launch finds in outputs and workspaces: poison before the first one; before each
+  // later one call one.
   void poison_outputs();
   void leave_outputs();  // as they are
 

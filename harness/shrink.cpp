@@ -80,6 +80,10 @@ bool Shrinker::step() {
   }
   ++tries_;
   Verdict verdict = verify_(candidate);
+  if (verdict.status == Status::kInfra) {
+    why_ended_ = "the machine had trouble";
+    return false;
+  }
   if (!is_finding(verdict.status) || verdict.bucket != bucket_) return true;
   best_ = std::move(candidate);
   verdict_ = std::move(verdict);

@@ -47,7 +47,7 @@ class Shrinker {
   ShrinkLimits limits_;
   std::vector<Case> candidates_;  // of the stage, simpler than the best
   std::size_t next_ = 0;
-  int stage_ = -1;  // shape, values, schedule
+  int stage_ = -1;  // steps, shape, values, schedule
   std::set<std::string> tried_;
   int tries_ = 0, accepted_ = 0;
   double begin_ = -1;

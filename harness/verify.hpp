@@ -27,7 +27,8 @@ struct VerifyOptions {
   std::function<void(std::string_view stage)> at_stage = {};  // told when a stage begins
   bool certify =
       false;  // recompute rows of a pass by an oracle that shares nothing with reference()
-  // Told of each output that was judged, while the device holds nothing of it any more.
+  // Told of each output that was judged. It must not use the device, which may hold memory of the
+  // case.
   std::function<void(const Judgement&)> at_judgement = {};
 };
 

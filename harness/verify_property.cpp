@@ -93,14 +93,6 @@ class KernelLab final : public Lab {
   std::vector<std::string> damage_;
 };
 
-std::string place_text(const Worst& at) {
-  std::string text =
-      fmt::format("sequence {}, query token {}, head {}", at.sequence, at.query_token, at.head);
-  if (at.split >= 0) text += fmt::format(", split {}", at.split);
-  if (at.column >= 0) text += fmt::format(", column {}", at.column);
-  return text;
-}
-
 std::string values_text(const Worst& at, bool bf16_partials) {
   const bool bf16 = at.tensor == "o" || (at.tensor == "partial_o" && bf16_partials);
   const int digits = bf16 ? 4 : 8;
@@ -140,10 +132,10 @@ Verdict verdict_on(const Kernel& kernel, const Property& property, const Problem
          fmt::format("{}: {}: {}", kernel.name(), property.name(), fmt::join(damage, "; ")));
   } else if (!checked.kind.empty()) {
     fail(checked.kind, checked.pattern, reason_of(kernel, property, problem, checked));
-  } else if (checked.compared == 0) {
+  } else if (checked.compared == 0 || checked.unbounded > 0) {
     verdict.status = Status::kVacuous;
-    verdict.reason = fmt::format("{}: no element was compared{}", property.name(),
-                                 checked.unbounded > 0 ? ": the bound of all is infinite" : "");
+    verdict.reason = fmt::format("{}: {} elements were compared, and the bound of {} is infinite",
+                                 property.name(), checked.compared, checked.unbounded);
   } else {
     verdict.status = Status::kPassed;
   }

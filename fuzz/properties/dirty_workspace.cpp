@@ -17,6 +17,9 @@ class DirtyWorkspace final : public TwiceProperty {
                       "what another launch left in outputs and workspaces does not show in a bit") {
   }
   std::string why_not(const Case& c, const Kernel& kernel) const override {
+    if (kernel.contract(c.problem).empty_row == EmptyRow::kUnwritten) {
+      return "rows that see nothing rightly keep what lay there";
+    }
     return why_not_launch(larger(c, kernel).problem, kernel);
   }
 

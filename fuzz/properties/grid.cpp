@@ -12,6 +12,14 @@ class Grid final : public TwiceProperty {
   Promise promise(const Contract& contract) const override {
     return promise_if(contract.layout_invariant);
   }
+  std::string why_not(const Case& c, const Kernel& kernel) const override {
+    Problem p = c.problem;
+    for (const GridOrder order : {GridOrder::kSplitMinor, GridOrder::kSplitMajor}) {
+      p.grid_order = order;
+      if (std::string why = why_not_launch(p, kernel); !why.empty()) return why;
+    }
+    return {};
+  }
 
  protected:
   Case first_case(Case c) const override {

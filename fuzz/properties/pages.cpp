@@ -12,14 +12,23 @@ class Pages final : public TwiceProperty {
   Promise promise(const Contract& contract) const override {
     return promise_if(contract.layout_invariant);
   }
+  std::string why_not(const Case& c, const Kernel& kernel) const override {
+    Problem p = c.problem;
+    p.page_base = other_base(c);
+    return why_not_launch(p, kernel);
+  }
 
  protected:
   Result<Launch> other(const Launch& first, Lab& lab, std::string& words) const override {
     Scene scene(first.c.problem, first.inputs);
-    std::int64_t& base = scene.problem.page_base;
-    base = base == 0 ? 1 + static_cast<std::int64_t>(choice_of(first.c, 'b') % 61) : 0;
-    words = fmt::format("the same tokens in other pages, from page {} on", base);
+    scene.problem.page_base = other_base(first.c);
+    words = fmt::format("the same tokens in other pages, from page {} on", scene.problem.page_base);
     return launch_scene(lab, first.c, scene);
+  }
+
+ private:
+  static std::int64_t other_base(const Case& c) {
+    return c.problem.page_base == 0 ? 1 + static_cast<std::int64_t>(choice_of(c, 'b') % 61) : 0;
   }
 };
 

@@ -45,21 +45,24 @@ class Merged {
  public:
   Merged(Near lse_a, Near lse_b)
       : share_(1 / (1 + std::exp(lse_b.value - lse_a.value))),
-        share_off_(share_ * (1 - share_) * std::expm1(lse_a.radius + lse_b.radius)) {
+        other_share_(1 / (1 + std::exp(lse_a.value - lse_b.value))),
+        // At most all of it; in this order so for a NaN, of an infinite radius, too.
+        share_off_(std::min(1.0, share_ * other_share_ * std::expm1(lse_a.radius + lse_b.radius))) {
     const double largest = std::max(lse_a.value, lse_b.value);
     lse_.value = largest + std::log1p(std::exp(std::min(lse_a.value, lse_b.value) - largest));
     lse_.radius = std::max(lse_a.radius, lse_b.radius) + kOwnRounding * (1 + std::abs(largest));
   }
   Near lse() const { return lse_; }
   Near o(Near a, Near b) const {
-    const double value = share_ * a.value + (1 - share_) * b.value;
+    const double value = share_ * a.value + other_share_ * b.value;
     const double apart = std::abs(a.value - b.value) + a.radius + b.radius;
-    return {value, share_ * a.radius + (1 - share_) * b.radius + share_off_ * apart +
+    if (std::isinf(apart)) return {value, apart};  // a share of 0 must not make it a NaN
+    return {value, share_ * a.radius + other_share_ * b.radius + share_off_ * apart +
                        kOwnRounding * (std::abs(a.value) + std::abs(b.value))};
   }
 
  private:
-  double share_, share_off_;  // of A
+  double share_, other_share_, share_off_;  // of A and B
   Near lse_;
 };
 

@@ -1,5 +1,7 @@
 #include "harness/core/verdict.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 
 #include "harness/core/check.hpp"
@@ -38,11 +40,20 @@ const StatusRow& row_of(Status status) {
 std::string_view to_string(Status status) { return row_of(status).name; }
 
 void Tally::add(Status status) { ++(this->*row_of(status).count); }
+void Tally::remove(Status status) { --(this->*row_of(status).count); }
 
 std::int64_t Tally::total() const {
   std::int64_t sum = 0;
   for (const StatusRow& row : kStatuses) sum += this->*row.count;
   return sum;
+}
+
+std::string place_text(const Worst& at) {
+  std::string text =
+      fmt::format("sequence {}, query token {}, head {}", at.sequence, at.query_token, at.head);
+  if (at.split >= 0) text += fmt::format(", split {}", at.split);
+  if (at.column >= 0) text += fmt::format(", column {}", at.column);
+  return text;
 }
 
 int exit_code(const Tally& t) {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <stdlib.h>  // mkdtemp
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -161,7 +163,10 @@ std::string label_of(const Failure& failure, const ChildEnd& end, double limit_s
     return fmt::format("standalone: fails, but not as recorded{}",
                        last.substr(kFailsOtherwise.size()));
   // A GPU's driver ends a process whose kernel faults; a hung one it leaves.
-  if (end.signal != 0 && !end.timed_out && failure.verdict.status == Status::kCrashed)
+  constexpr int kFaults[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE};
+  const bool faulted =
+      std::find(std::begin(kFaults), std::end(kFaults), end.signal) != std::end(kFaults);
+  if (faulted && failure.verdict.status == Status::kCrashed)
     return fmt::format("standalone: fails as recorded (signal {})", end.signal);
   if (end.timed_out) {
     return fmt::format("{}: it had not ended after {} s",

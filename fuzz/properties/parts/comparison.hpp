@@ -45,10 +45,11 @@ inline Held held(Format format, std::uint32_t bits, std::uint16_t poison, std::i
 
 class Comparison {
  public:
-  // The same bits, or both unwritten. `finite`: and a number. A poison that is a number may be what
-  // the other launch rightly wrote: equal bits are right whatever they are in one of both.
+  // The same bits. `finite`: and a number; else both may be unwritten. A poison that is a number
+  // may be what the other launch rightly wrote: equal bits are right whatever they are in one of
+  // both.
   void same(const Element& e, Held actual, Held expected, bool finite) {
-    const bool none = !actual.written && !expected.written;
+    const bool none = !finite && !actual.written && !expected.written;
     const bool right = none || (actual.bits == expected.bits && (!finite || is_finite(e, actual)));
     ++compared_;
     if (!right) note_difference(e, actual, expected);

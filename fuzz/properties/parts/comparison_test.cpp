@@ -29,8 +29,20 @@ Checked near(Held actual, double expected, double allowed) {
 
 TEST(Comparison, SameTakesEqualBitsAndTwoThatAreUnwritten) {
   EXPECT_EQ(same(bf16(1), bf16(1)).kind, "");
-  EXPECT_EQ(same(kNothing16, kNothing16).kind, "");
-  EXPECT_EQ(same(held(Format::kBf16, kPi, kPi), kNothing16).kind, "");
+  EXPECT_EQ(same(kNothing16, kNothing16, false).kind, "");
+  EXPECT_EQ(same(held(Format::kBf16, kPi, kPi), kNothing16, false).kind, "");
+}
+
+TEST(Comparison, SameRejectsTwoThatAreUnwrittenWhereANumberBelongs) {
+  EXPECT_EQ(same(kNothing16, kNothing16).kind, "unwritten");
+}
+
+TEST(Comparison, NearDemandsANumberEvenWhereNoBoundIsPromised) {
+  const double none = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(near(bf16(1), 7, none).kind, "");
+  EXPECT_EQ(near(bf16(1), 7, none).unbounded, 1);
+  EXPECT_EQ(near(kNothing16, 7, none).kind, "unwritten");
+  EXPECT_EQ(near(held(Format::kBf16, 0x7fc0, kPoison16), 7, none).kind, "nonfinite");
 }
 
 TEST(Comparison, SameRejectsAnUlpTheOtherZeroAndAMissingValue) {
