@@ -64,22 +64,22 @@ std::string shares_text(const Shares& shares) {
 
 double rate(const CampaignResult& r) { return r.seconds > 0 ? r.cases / r.seconds : 0; }
 
-void print_found(std::FILE* to, const Found& f) {
+void print_found(std::FILE* to, const Found& f, const std::string& options) {
   fmt::print(to, "  {}  {} case{}{}\n", f.bucket, f.count, f.count == 1 ? "" : "s",
              f.is_flaky() ? fmt::format(", flaky: {} of {} runs fail", f.failures, f.runs) : "");
-  fmt::print(to, "    ./attest repro '{}'\n", to_token(f.smallest));
+  fmt::print(to, "    ./attest repro '{}'{}\n", to_token(f.smallest), options);
 }
 
 constexpr std::size_t kNeverSeenShown = 8;
 
 }  // namespace
 
-std::string failure_text(const Case& c, const Verdict& verdict) {
+std::string failure_text(const Case& c, const Verdict& verdict, const std::string& options) {
   std::string text = fmt::format("{:<8} {}\n         {}\n", to_string(verdict.status), to_token(c),
                                  verdict.reason);
   if (!verdict.blame.empty()) text += fmt::format("         blame {}\n", verdict.blame);
   text += fmt::format("         bucket {}\n", verdict.bucket);
-  return text + fmt::format("         see it again: ./attest repro '{}'\n", to_token(c));
+  return text + fmt::format("         see it again: ./attest repro '{}'{}\n", to_token(c), options);
 }
 
 CampaignReport::CampaignReport(std::FILE* text, std::vector<std::FILE*> journals,
@@ -90,6 +90,7 @@ CampaignReport::CampaignReport(std::FILE* text, std::vector<std::FILE*> journals
       terminal_(isatty(fileno(stderr)) == 1) {}
 
 void CampaignReport::begin(const RunHeader& header, std::uint64_t seed) {
+  repro_options_ = header.repro_options;
   fmt::print(stderr, "fuzzing on {}, {}; seed {}\n", header.device, header.machine, seed);
   write_line(Json{
       {"event", "fuzz_begin"},
@@ -119,7 +120,7 @@ void CampaignReport::failed(const Case& c, const Verdict& verdict, bool is_new) 
   if (text_ != nullptr) {
     // Later failures of a bucket that is known are counted, not told again in full.
     if (is_new) {
-      fmt::print(text_, "{}", failure_text(c, verdict));
+      fmt::print(text_, "{}", failure_text(c, verdict, repro_options_));
     } else {
       fmt::print(text_, "{:<8} {}  again {}\n", to_string(verdict.status), to_token(c),
                  verdict.bucket);
@@ -159,8 +160,8 @@ void CampaignReport::shrunk(const Found& f) {
     fmt::print(text_, "shrunk   {}\n", to_token(f.smallest));
     fmt::print(text_, "         from {} to {}; {} tries, {:.1f} s; {}\n", shape_text(f.first),
                shape_text(f.smallest), f.tries, f.shrink_seconds, f.shrink_ended);
-    fmt::print(text_, "         {}\n         see it again: ./attest repro '{}'\n", f.verdict.reason,
-               to_token(f.smallest));
+    fmt::print(text_, "         {}\n         see it again: ./attest repro '{}'{}\n",
+               f.verdict.reason, to_token(f.smallest), repro_options_);
     std::fflush(text_);
   }
   Json json = to_json(f);
@@ -228,7 +229,7 @@ void CampaignReport::end(const CampaignResult& r) {
       fmt::print(text_, "largest ratio of a pass {:.4g}: {}\n", r.largest_ratio, r.largest_token);
     }
     if (!r.found.empty()) fmt::print(text_, "buckets {}\n", r.found.size());
-    for (const Found& f : r.found) print_found(text_, f);
+    for (const Found& f : r.found) print_found(text_, f, repro_options_);
     std::fflush(text_);
   }
   Json buckets = Json::array();

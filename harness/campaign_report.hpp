@@ -39,6 +39,7 @@ class CampaignReport {
 
   std::FILE* text_;
   std::vector<std::FILE*> journals_;
+  std::string repro_options_;
   std::string corpus_;  // folder; empty: failures are not kept
   bool terminal_;
   double told_at_ = 0;  // seconds of the campaign at the last line of progress
@@ -47,6 +48,6 @@ class CampaignReport {
 };
 
 // One line of the console's verdict, the reason and what follows, as a failing case has everywhere.
-std::string failure_text(const Case& c, const Verdict& verdict);
+std::string failure_text(const Case& c, const Verdict& verdict, const std::string& repro_options);
 
 }  // namespace attest

@@ -213,6 +213,14 @@ void add_commands(CLI::App& app, Parsed& parsed) {
 
 }  // namespace
 
+std::string repro_options(const CommonOptions& common) {
+  std::string text;
+  if (common.device != kDefaultDevice) text += " --device " + common.device;
+  if (common.code_objects != ATTEST_CODE_OBJECT_DIR)
+    text += " --code-objects " + common.code_objects;
+  return text;
+}
+
 int report_trouble(const Trouble& trouble) {
   fmt::print(stderr, "attest: {}\n", trouble.text);
   return trouble.kind == TroubleKind::kUsage ? 2 : 4;

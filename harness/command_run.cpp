@@ -25,7 +25,7 @@ int run_and_report(const CommonOptions& common, const std::string& command,
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
   const RunHeader header{command, common.device, machine_text(),
-                         static_cast<std::int64_t>(cases.size())};
+                         static_cast<std::int64_t>(cases.size()), repro_options(common)};
   for (const auto& reporter : reporters) reporter->run_begin(header);
   const VerifyOptions options{common.code_objects, common.threads, {}, certify};
   const Tally tally = run_cases(cases, **device, options, reporters, stop_requested, *ledger);

@@ -14,9 +14,9 @@ namespace attest {
 
 struct CommonOptions {
   std::string device = "emu:gfx942";
-  std::string code_objects;  // folder
-  int threads = 0;           // of the host
-  bool json = false;         // machine-readable stdout
+  std::string code_objects;     // folder
+  int threads = 0;              // of the host
+  bool json = false;            // machine-readable stdout
   std::string ledger = "none";  // file of known failures (ledger.hpp)
 };
 
@@ -66,6 +66,9 @@ int command_detect(const CommonOptions& common, const DetectRequest& request);
 
 int command_soundness(const CommonOptions& common, const SoundnessOptions& options,
                       const std::string& markdown_path);
+
+// What of the options is not the default and so belongs into a command that sees a case again.
+std::string repro_options(const CommonOptions& common);
 
 int run_command_line(int argc, const char* const* argv);
 

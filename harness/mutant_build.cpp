@@ -151,7 +151,10 @@ class Workshop {
     work_ = name;
     for (const auto& [path, text] : edited) {
       fs::create_directories((work_ / path).parent_path(), error);
-      std::ofstream(work_ / path, std::ios::binary) << text;
+      std::ofstream file(work_ / path, std::ios::binary);
+      file << text;
+      if (!file.flush())
+        return cannot("write", work_ / path, std::make_error_code(std::errc::io_error));
     }
     if (affected.device.empty()) return Done{};
     fs::create_directories(work_ / "code_objects", error);
@@ -193,9 +196,11 @@ class Workshop {
     if (!end.ok()) return end.trouble();
     if (end->exit_code == 0) return Done{};
     // A compiler that says no exits with 1; one that is killed says nothing about the mutant.
-    return Trouble{
-        end->exit_code == 1 ? TroubleKind::kUsage : TroubleKind::kInfra,
-        fmt::format("{}.mutant does not compile:\n{}", mutant_.name, first_lines_of(end->output))};
+    std::string why = first_lines_of(end->output);
+    if (end->signal != 0) why = fmt::format("{} was ended by signal {}", command[0], end->signal);
+    if (end->timed_out) why = fmt::format("{} had not ended after {} s", command[0], kLimitSeconds);
+    return Trouble{end->exit_code == 1 ? TroubleKind::kUsage : TroubleKind::kInfra,
+                   fmt::format("{}.mutant does not compile:\n{}", mutant_.name, why)};
   }
 
   static std::string first_lines_of(const std::string& text) {

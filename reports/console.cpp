@@ -19,6 +19,7 @@ class Console : public Reporter {
 
   void run_begin(const RunHeader& header) override {
     cases_ = header.cases;
+    repro_options_ = header.repro_options;
     fmt::print(stderr, "{} cases on {}, {}\n", header.cases, header.device, header.machine);
   }
 
@@ -39,7 +40,8 @@ class Console : public Reporter {
       fmt::print(to_, "         {}\n", verdict.reason);
       if (!verdict.blame.empty()) fmt::print(to_, "         blame {}\n", verdict.blame);
       if (!verdict.bucket.empty()) fmt::print(to_, "         bucket {}\n", verdict.bucket);
-      fmt::print(to_, "         see it again: ./attest repro '{}'\n", record.token);
+      fmt::print(to_, "         see it again: ./attest repro '{}'{}\n", record.token,
+                 repro_options_);
     }
     flush();
   }
@@ -76,7 +78,7 @@ class Console : public Reporter {
   std::FILE* to_;
   bool terminal_;
   std::int64_t cases_ = 0, checked_ = 0;
-  std::string trouble_;
+  std::string repro_options_, trouble_;
 };
 
 }  // namespace

@@ -16,6 +16,8 @@ struct RunHeader {
   std::string device;   // "emu:gfx942"
   std::string machine;  // CPU model and cores
   std::int64_t cases = 0;
+  std::string repro_options =
+      {};  // that `attest repro` needs besides the token: " --device emu:gfx90a"
 };
 
 struct CaseRecord {

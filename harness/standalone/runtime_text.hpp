@@ -14,6 +14,5 @@ extern const std::string_view kDataFileText;
 // How a program's last line begins, by what it saw.
 inline constexpr std::string_view kFailsAsRecorded = "FAILS as recorded";
 inline constexpr std::string_view kFailsOtherwise = "FAILS, but not as recorded";
-inline constexpr std::string_view kPasses = "PASSES";
 
 }  // namespace attest
