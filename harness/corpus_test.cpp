@@ -19,26 +19,26 @@ namespace fs = std::filesystem;
 
 class CorpusTest : public testing::Test {
  protected:
-  void SetUp() override { fs::remove_all(folder); }
-  void TearDown() override { fs::remove_all(folder); }
+  void SetUp() override { fs::remove_all(folder_); }
+  void TearDown() override { fs::remove_all(folder_); }
   void put(const std::string& name, const std::string& text) const {
-    fs::create_directories(folder);
-    std::ofstream(folder + "/" + name) << text;
+    fs::create_directories(folder_);
+    std::ofstream(folder_ + "/" + name) << text;
   }
   std::string text_of(const std::string& name) const {
     std::ostringstream text;
-    text << std::ifstream(folder + "/" + name).rdbuf();
+    text << std::ifstream(folder_ + "/" + name).rdbuf();
     return text.str();
   }
   std::vector<std::string> tokens() const {
-    const auto cases = read_corpus(folder);
+    const auto cases = read_corpus(folder_);
     EXPECT_TRUE(cases.ok()) << (cases.ok() ? "" : cases.trouble().text);
     std::vector<std::string> result;
     for (const CorpusCase& one : *cases) result.push_back(to_token(one.c) + " " + one.bucket);
     return result;
   }
-  const std::string folder = testing::TempDir() + "attest_corpus_" +
-                             testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder_ = testing::TempDir() + "attest_corpus_" +
+                              testing::UnitTest::GetInstance()->current_test_info()->name();
 };
 
 const char* const kMlaDecode = "mla_decode.tokens";
@@ -55,27 +55,28 @@ TEST_F(CorpusTest, IsReadByNameThenInTheOrderOfItsLinesEachCaseOnce) {
 TEST_F(CorpusTest, WithABadTokenIsUsageThatNamesFileAndLine) {
   for (const char* bad : {"v1:bogus=1", "v1:k=nope", "nonsense", "v1:h=2 v1:h=3"}) {
     put("a.tokens", std::string("v1:h=2\n\n") + bad + "\n");
-    const auto cases = read_corpus(folder);
+    const auto cases = read_corpus(folder_);
     ASSERT_FALSE(cases.ok()) << bad;
     EXPECT_EQ(cases.trouble().kind, TroubleKind::kUsage);
-    EXPECT_TRUE(cases.trouble().text.starts_with(folder + "/a.tokens:3: ")) << cases.trouble().text;
+    EXPECT_TRUE(cases.trouble().text.starts_with(folder_ + "/a.tokens:3: "))
+        << cases.trouble().text;
   }
 }
 
 TEST_F(CorpusTest, ThatIsNotThereIsUsage) {
-  const auto cases = read_corpus(folder);
+  const auto cases = read_corpus(folder_);
   ASSERT_FALSE(cases.ok());
   EXPECT_EQ(cases.trouble().kind, TroubleKind::kUsage);
-  EXPECT_NE(cases.trouble().text.find(folder), std::string::npos);
-  fs::create_directories(folder + "/a.tokens");  // a folder where a file belongs
-  EXPECT_FALSE(read_corpus(folder).ok());
+  EXPECT_NE(cases.trouble().text.find(folder_), std::string::npos);
+  fs::create_directories(folder_ + "/a.tokens");  // a folder_ where a file belongs
+  EXPECT_FALSE(read_corpus(folder_).ok());
 }
 
 TEST_F(CorpusTest, KeepsEachFailureOnceAtTheEndOfItsKernelsFile) {
   for (const int heads : {7, 5, 7}) {
-    EXPECT_TRUE(add_to_corpus(folder, case_of(heads), "merge.wrong.all.mla_decode").ok());
+    EXPECT_TRUE(add_to_corpus(folder_, case_of(heads), "merge.wrong.all.mla_decode").ok());
   }
-  EXPECT_TRUE(add_to_corpus(folder, *parse_token("v1:k=mla_decode_bf16_partials"), "").ok());
+  EXPECT_TRUE(add_to_corpus(folder_, *parse_token("v1:k=mla_decode_bf16_partials"), "").ok());
   EXPECT_EQ(text_of(kMlaDecode),
             "v1:k=mla_decode:h=7  # merge.wrong.all.mla_decode\n"
             "v1:k=mla_decode:h=5  # merge.wrong.all.mla_decode\n");
@@ -84,7 +85,7 @@ TEST_F(CorpusTest, KeepsEachFailureOnceAtTheEndOfItsKernelsFile) {
 
 TEST_F(CorpusTest, EndsALineThatWasLeftOpen) {
   put(kMlaDecode, "# by hand\nv1:k=mla_decode:h=7");
-  EXPECT_TRUE(add_to_corpus(folder, case_of(5), "b").ok());
+  EXPECT_TRUE(add_to_corpus(folder_, case_of(5), "b").ok());
   EXPECT_EQ(text_of(kMlaDecode), "# by hand\nv1:k=mla_decode:h=7\nv1:k=mla_decode:h=5  # b\n");
 }
 
@@ -97,7 +98,7 @@ TEST_F(CorpusTest, TakesWhatSeveralAppendAtOnceWholeAndOnce) {
       threads.emplace_back([&] {
         for (int heads = 1; heads <= kCases; ++heads) {
           together.arrive_and_wait();
-          EXPECT_TRUE(add_to_corpus(folder, case_of(heads), "b").ok());
+          EXPECT_TRUE(add_to_corpus(folder_, case_of(heads), "b").ok());
         }
       });
     }
@@ -116,30 +117,30 @@ TEST_F(CorpusTest, SaysWhatCouldNotBeKeptAndLeavesNoHalfLine) {
   };
   expect_lost(add_to_corpus("/proc/nope", case_of(5), "b"));
 
-  EXPECT_TRUE(add_to_corpus(folder, case_of(7), "b").ok());
+  EXPECT_TRUE(add_to_corpus(folder_, case_of(7), "b").ok());
   const std::string before = text_of(kMlaDecode);
   rlimit limit{};
   getrlimit(RLIMIT_FSIZE, &limit);
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{before.size() + 10, limit.rlim_max};  // the line is longer
   setrlimit(RLIMIT_FSIZE, &small);
-  const Outcome outcome = add_to_corpus(folder, case_of(5), "b");
+  const Outcome outcome = add_to_corpus(folder_, case_of(5), "b");
   setrlimit(RLIMIT_FSIZE, &limit);
   std::signal(SIGXFSZ, old_handler);
   expect_lost(outcome);
   EXPECT_EQ(text_of(kMlaDecode), before);
 
   put(kMlaDecode, "nonsense\n");
-  expect_lost(add_to_corpus(folder, case_of(5), "b"));
+  expect_lost(add_to_corpus(folder_, case_of(5), "b"));
 }
 
 TEST_F(CorpusTest, IsSelectedFirst) {
   put(kMlaDecode, "v1:k=mla_decode:h=7\nv1:k=mla_decode:h=5\n");
-  const auto all = select_cases({{"v1:k=mla_decode:h=5", "v1:k=mla_decode:h=3"}, {}, {}, folder});
+  const auto all = select_cases({{"v1:k=mla_decode:h=5", "v1:k=mla_decode:h=3"}, {}, {}, folder_});
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(*all, (std::vector<Case>{case_of(7), case_of(5), case_of(3)}));
-  EXPECT_EQ(select_cases({{}, {}, "h=5", folder})->size(), 1u);  // of the corpus alone
-  EXPECT_FALSE(select_cases({{}, {}, {}, folder + "/nope"}).ok());
+  EXPECT_EQ(select_cases({{}, {}, "h=5", folder_})->size(), 1u);  // of the corpus alone
+  EXPECT_FALSE(select_cases({{}, {}, {}, folder_ + "/nope"}).ok());
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(Steps, ThatAreWellFormedAreTakenAndPrintedAsTheyWere) {
 TEST(Steps, ACaseWithoutStepsHasNoInvalidOnes) { EXPECT_EQ(why_invalid_steps(with_steps("")), ""); }
 
 TEST(Steps, AreRefusedWithTheReason) {
-  const std::pair<const char*, const char*> kRefused[] = {
+  const std::pair<const char*, const char*> refused[] = {
       {"jump", "'jump' is no command; there are: add, grow"},
       {"add", "takes 1 or 2 numbers"},
       {"launch3", "takes 0 numbers"},
@@ -61,7 +61,7 @@ TEST(Steps, AreRefusedWithTheReason) {
       {"add1,9", "query tokens 9 is outside 0..8"},
       {"capture.replay20000", "more than 20000 steps"},
   };
-  for (const auto& [text, why] : kRefused) {
+  for (const auto& [text, why] : refused) {
     EXPECT_NE(why_invalid_steps(with_steps(text)).find(why), std::string::npos)
         << text << ": " << why_invalid_steps(with_steps(text));
   }

@@ -152,6 +152,8 @@ class Finder {
     const ElementAt second = at(other, worst_.launch_row);
     if (second.seen != worst_.actual_bits) return {};
     if (worst_.bound > 0) return near(first, second);
+    // Alike, and both wrong: a number belongs there.
+    if (base.is_unwritten(first) && other.is_unwritten(second)) return must_be_written(base, first);
     if (first.seen != worst_.expected_bits) return {};
     std::vector<FaultyElement> elements = {pair(first, second, worst_.column)};
     for (int column = 0; worst_.column >= 0 && column < kDV; ++column) {
