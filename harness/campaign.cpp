@@ -191,14 +191,18 @@ class Campaign {
     Share& share = result_.shares[{ran.property, ran.c.distribution}];
     ++share.ran;
     share.failed += failed;
-    if (verdict.status == Status::kPassed && largest_ratio(verdict) > result_.largest_ratio) {
-      result_.largest_ratio = largest_ratio(verdict);
-      result_.largest_token = to_token(ran.c);
-    }
+    if (verdict.status == Status::kPassed) note_ratios(ran);
     if (is_finding(verdict.status)) keep(index, ran);
     if (verdict.status == Status::kInfra) note_infra(ran);
     result_.seconds = seconds_since(begin_);
     if (events_.progress) events_.progress(result_);
+  }
+
+  void note_ratios(const Ran& ran) {
+    for (const Worst& worst : ran.verdict.worst) {
+      Largest& largest = result_.largest[worst.tensor];
+      if (worst.ratio > largest.ratio) largest = {worst.ratio, to_token(ran.c)};
+    }
   }
 
   // The first is told. Where nothing else comes, it is the machine's or the code object's, not the

@@ -59,6 +59,12 @@ struct Share {
 };
 using Shares = std::map<std::string, Share>;
 
+// The largest error / bound in a tensor of a case that passed.
+struct Largest {
+  double ratio = 0;
+  std::string token;
+};
+
 struct CampaignResult {
   Tally tally;
   PlanSpace coverage;
@@ -68,9 +74,8 @@ struct CampaignResult {
   Shares by_distribution() const;
   std::int64_t cases = 0, elements = 0;
   double seconds = 0;
-  double largest_ratio = 0;  // of a case that passed, and its token
-  std::string largest_token;
-  Trouble trouble;  // of the machine, which ended it; empty text: none
+  std::map<std::string, Largest> largest;  // by tensor
+  Trouble trouble;                         // of the machine, which ended it; empty text: none
 };
 
 // Told what happens: all but `begins` from one thread.

@@ -53,6 +53,13 @@ Json to_json(const Shares& shares) {
   return json;
 }
 
+Json to_json(const std::map<std::string, Largest>& largest) {
+  Json json = Json::object();
+  for (const auto& [tensor, one] : largest)
+    json[tensor] = {{"ratio", one.ratio}, {"token", one.token}};
+  return json;
+}
+
 std::string shares_text(const Shares& shares) {
   std::string text;
   for (const auto& [name, share] : shares) {
@@ -225,8 +232,9 @@ void CampaignReport::end(const CampaignResult& r) {
     if (never.size() > kNeverSeenShown) {
       fmt::print(text_, "  and {} more\n", never.size() - kNeverSeenShown);
     }
-    if (!r.largest_token.empty()) {
-      fmt::print(text_, "largest ratio of a pass {:.4g}: {}\n", r.largest_ratio, r.largest_token);
+    for (const auto& [tensor, largest] : r.largest) {
+      fmt::print(text_, "largest ratio of a pass in {} {:.4g}: {}\n", tensor, largest.ratio,
+                 largest.token);
     }
     if (!r.found.empty()) fmt::print(text_, "buckets {}\n", r.found.size());
     for (const Found& f : r.found) print_found(text_, f, repro_options_);
@@ -245,8 +253,7 @@ void CampaignReport::end(const CampaignResult& r) {
       {"never_seen", never},
       {"properties", to_json(r.by_property())},
       {"distributions", to_json(r.by_distribution())},
-      {"largest_ratio", r.largest_ratio},
-      {"largest_token", r.largest_token},
+      {"largest", to_json(r.largest)},
       {"buckets",
        buckets}}.dump());
 }

@@ -226,6 +226,22 @@ TEST(Campaign, NamesAFailingRelationByTheReferenceWhereThatFailsToo) {
   EXPECT_EQ(result.by_property().at("heads").failed, 2);
 }
 
+TEST(Campaign, KnowsTheLargestRatioOfEachTensorThatPassed) {
+  const auto judge = [](const Case& c) {
+    Verdict verdict = c.problem.s_kv[0] == 29 ? failing("a.b.c.d") : passing();
+    verdict.worst.resize(2);
+    verdict.worst[0].tensor = "lse";
+    verdict.worst[1].tensor = "o";
+    verdict.worst[0].ratio = c.problem.s_kv[0] % 7;
+    verdict.worst[1].ratio = c.problem.s_kv[0];
+    return verdict;
+  };
+  const auto result = campaign(stand_of(judge), {.cases = 30});
+  EXPECT_EQ(result.largest.at("lse").ratio, 6);
+  EXPECT_EQ(result.largest.at("o").ratio, 28);
+  EXPECT_NE(result.largest.at("o").token.find(":s=28,7"), std::string::npos);
+}
+
 // Cases that pass have no bucket, and must not be taken for ones that fail alike.
 TEST(Campaign, DoesNotShrinkWhatHasNoName) {
   const auto nameless = [](const Case& c) {

@@ -91,7 +91,8 @@ class ClimbingCases final : public CaseSource {
   }
   void commit(std::int64_t index, const Case& c, const Verdict& verdict) override {
     if (verdict.status == Status::kPassed || verdict.status == Status::kSuspect) {
-      children_.push_back({largest_ratio(verdict), c});
+      const Contract contract = kernel_of(from_, c).contract(c.problem);
+      children_.push_back({largest_fp32_ratio(verdict, contract), c});
     }
     if ((index + 1) % kGeneration != 0) return;
     children_.insert(children_.end(), parents_.begin(), parents_.end());
@@ -147,10 +148,12 @@ std::unique_ptr<CaseSource> climbing_cases(const DrawFrom& from) {
   return std::make_unique<ClimbingCases>(from);
 }
 
-double largest_ratio(const Verdict& verdict) {
+double largest_fp32_ratio(const Verdict& verdict, const Contract& contract) {
   double largest = 0;
   for (const Worst& worst : verdict.worst) {
-    if (std::isfinite(worst.ratio)) largest = std::max(largest, worst.ratio);
+    const bool fp32 = worst.tensor.ends_with("lse") ||
+                      (worst.tensor == "partial_o" && !contract.arithmetic.bf16_partials);
+    if (fp32 && std::isfinite(worst.ratio)) largest = std::max(largest, worst.ratio);
   }
   return largest;
 }
