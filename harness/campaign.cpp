@@ -199,8 +199,10 @@ class Campaign {
   }
 
   void note_ratios(const Ran& ran) {
+    const Contract contract = stand_.find_kernel(ran.c.kernel)->contract(ran.c.problem);
     for (const Worst& worst : ran.verdict.worst) {
-      Largest& largest = result_.largest[worst.tensor];
+      const bool bf16 = worst.tensor == "partial_o" && contract.arithmetic.bf16_partials;
+      Largest& largest = result_.largest[worst.tensor + (bf16 ? " in bf16" : "")];
       if (worst.ratio > largest.ratio) largest = {worst.ratio, to_token(ran.c)};
     }
   }
