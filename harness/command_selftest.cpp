@@ -198,9 +198,11 @@ int command_selftest(const CommonOptions& common, const SelftestRequest& request
     fmt::print(stderr, "attest: stopped after {} of {} mutants\n", trials.size(), mutants->size());
     code = code == 1 ? 1 : 3;
   }
-  const std::string command =
+  std::string command =
       fmt::format("attest selftest --seed {} --seconds {:g} --cases {} --benign-cases {}",
                   options.seed, options.seconds, options.cases, options.benign_cases);
+  for (const std::string& name : options.properties) command += " --property " + name;
+  for (const std::string& name : request.mutants) command += " --mutant " + name;
   const int written =
       write_report(request.out, selftest_markdown(trials, options, command, machine_text()));
   if (written != 0) code = worse_of(code, written);
