@@ -109,15 +109,14 @@ std::string selftest_markdown(const std::vector<Trial>& trials, const SelftestOp
   const SelftestSummary s = summary_of(trials);
   std::string text = fmt::format(
       "# Mutants of the kernels, and what the fuzzer makes of them\n\n"
-      "`{}` on {}, {} threads, device {}.\n\n"
+      "`{}` on {}, device {}.\n\n"
       "{} of {} defects and cheats killed ({:.1f} %), {} of {} benign mutants called wrong; median "
       "time to "
-      "kill {:.2f} s (fuzzing alone; a build takes {:.1f} s and is kept). Each mutant had {:.0f} s "
-      "to be "
-      "killed, and ran at least {} cases for the matrix.\n\n",
-      command, machine, options.threads, options.device, s.killed, s.defects, 100 * s.score(),
-      s.false_alarms, s.benign, s.median_kill_seconds, s.median_build_seconds, options.seconds,
-      options.cases);
+      "kill {:.2f} s (the next mutant is built beside it, in {:.1f} s, and kept). Each mutant had "
+      "{:.0f} s to be "
+      "killed; one that failed went on to {} cases, for the matrix.\n\n",
+      command, machine, options.device, s.killed, s.defects, 100 * s.score(), s.false_alarms,
+      s.benign, s.median_kill_seconds, s.median_build_seconds, options.seconds, options.cases);
   text += fmt::format(
       "{} of {} were shrunk to b <= 2, h <= 16, s_kv <= 128; the longest shrink took {:.1f} s.\n\n",
       s.small, s.killed, s.longest_shrink_seconds);
