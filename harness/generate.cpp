@@ -35,20 +35,6 @@ std::int64_t spare_pages(std::size_t contents) {
   return std::clamp<std::int64_t>(static_cast<std::int64_t>(contents) / 16, 2, 64);
 }
 
-// The physical page of each content.
-std::vector<std::int32_t> place_pages(const Problem& p, std::size_t contents, Seed seed) {
-  std::vector<std::int32_t> ids(contents + spare_pages(contents));
-  std::iota(ids.begin(), ids.end(), static_cast<std::int32_t>(p.page_base));
-  if (p.page_order == PageOrder::kShuffled) {  // Fisher-Yates
-    const Stream stream = stream_of(seed, Tensor::kPages);
-    for (std::size_t i = ids.size() - 1; i > 0; --i)
-      std::swap(ids[i], ids[stream.bits(i) % (i + 1)]);
-  }
-  if (p.page_order == PageOrder::kReversed) std::reverse(ids.begin(), ids.end());
-  ids.resize(contents);
-  return ids;
-}
-
 void fill_tables(const Problem& p, const std::vector<std::int32_t>& ids, Inputs& inputs) {
   const std::int64_t shared = p.shared_prefix / p.page_size;
   std::int64_t next_own = shared;
@@ -99,6 +85,20 @@ void fill_page(const Problem& p, const Sampler& sampler, Content content, std::u
 
 }  // namespace
 
+std::vector<std::int32_t> place_pages(PageOrder order, std::int64_t base, std::size_t pages,
+                                      std::size_t spare, Seed seed) {
+  std::vector<std::int32_t> ids(pages + spare);
+  std::iota(ids.begin(), ids.end(), static_cast<std::int32_t>(base));
+  if (order == PageOrder::kShuffled) {  // Fisher-Yates
+    const Stream stream = stream_of(seed, Tensor::kPages);
+    for (std::size_t i = ids.size() - 1; i > 0; --i)
+      std::swap(ids[i], ids[stream.bits(i) % (i + 1)]);
+  }
+  if (order == PageOrder::kReversed) std::reverse(ids.begin(), ids.end());
+  ids.resize(pages);
+  return ids;
+}
+
 Walk walk_of(const Kernel& kernel, const Problem& problem) {
   return {kernel.contract(problem).split_rule, kernel.num_splits(problem),
           kernel.contract(problem).arithmetic.tile_tokens};
@@ -113,7 +113,8 @@ Result<Inputs> generate(const Case& c, const Walk& walk, int threads, std::uint1
                    fmt::format("there is no distribution '{}'", c.distribution)};
   }
   const std::vector<Content> contents = contents_of(p);
-  const std::vector<std::int32_t> ids = place_pages(p, contents.size(), c.seed);
+  const std::vector<std::int32_t> ids =
+      place_pages(p.page_order, p.page_base, contents.size(), spare_pages(contents.size()), c.seed);
 
   Inputs inputs;
   fill_tables(p, ids, inputs);

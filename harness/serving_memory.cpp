@@ -1,7 +1,6 @@
 #include "harness/serving_memory.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "harness/core/poison.hpp"
 #include "harness/core/random.hpp"
@@ -42,19 +41,6 @@ Capacity capacity_of(const Case& c, const std::vector<Move>& moves) {
   return capacity;
 }
 
-std::vector<std::int32_t> physical_pages(const Problem& p, int pages, Seed seed) {
-  std::vector<std::int32_t> ids(pages + kSparePages);
-  std::iota(ids.begin(), ids.end(), 0);
-  if (p.page_order == PageOrder::kShuffled) {  // Fisher-Yates
-    const Stream stream = stream_of(seed, Tensor::kPages);
-    for (std::size_t i = ids.size() - 1; i > 0; --i)
-      std::swap(ids[i], ids[stream.bits(i) % (i + 1)]);
-  }
-  if (p.page_order == PageOrder::kReversed) std::reverse(ids.begin(), ids.end());
-  ids.resize(pages);
-  return ids;
-}
-
 Seed seed_of(Seed seed, int request, int step) {
   return {stream_of(seed, Tensor::kPlan, request, step).bits(0)};
 }
@@ -66,7 +52,7 @@ Result<ServingMemory> ServingMemory::make(const Case& c, const std::vector<Move>
   const Capacity capacity = capacity_of(c, moves);
   ServingMemory memory;
   memory.case_ = c;
-  memory.physical_ = physical_pages(p, capacity.pages, c.seed);
+  memory.physical_ = place_pages(p.page_order, 0, capacity.pages, kSparePages, c.seed);
   Inputs& inputs = memory.inputs_;
   inputs.num_pages = capacity.pages + kSparePages;
   auto q = PoisonedMemory::make(capacity.query_tokens * p.q_stride_t() * 2, kPoison16);

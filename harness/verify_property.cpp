@@ -10,6 +10,7 @@
 #include "harness/core/formats.hpp"
 #include "harness/execute.hpp"
 #include "harness/generate.hpp"
+#include "harness/oracle_verdict.hpp"
 #include "harness/session.hpp"
 #include "reference/reference.hpp"
 
@@ -64,8 +65,7 @@ class KernelLab final : public Lab {
 
   Result<Radii> radii(const Problem& problem, const Inputs& inputs) override {
     begin("reference");
-    Contract contract = kernel_.contract(problem);
-    contract.arithmetic.matrix_unit = device_.matrix_unit();
+    const Contract contract = contract_on(kernel_, device_, problem);
     const auto wanted = reference(problem, inputs, contract, kernel_.num_splits(problem),
                                   {.threads = options_.threads, .detail = Detail::kT0});
     if (!wanted.ok()) return wanted.trouble();
