@@ -20,7 +20,7 @@ const std::map<std::string, Semantics, std::less<>>& table() {
          {scalar_semantics(), control_semantics(), vector_integer_semantics(),
           vector_float_semantics(), vector_double_semantics(), vector_compare_semantics(),
           vector_packed_semantics(), lane_semantics(), lds_semantics(), global_semantics(),
-          buffer_semantics(), matrix_semantics()}) {
+          buffer_semantics(), matrix_semantics(), index_semantics()}) {
       for (const Semantics& entry : list) all->emplace(std::string(entry.mnemonic), entry);
     }
     return all;
@@ -87,7 +87,9 @@ void finish(Program& program, std::string_view mnemonic, Inst& in) {
     in.type = found->second.type;
     in.float_result = found->second.float_result;
   }
-  if (mnemonic.find("_co_") != mnemonic.npos) in.first_source = 2;
+  if (mnemonic.find("_co_") != mnemonic.npos || mnemonic.starts_with("v_div_scale") ||
+      mnemonic.starts_with("v_mad_u64") || mnemonic.starts_with("v_mad_i64"))
+    in.first_source = 2;
   if (is_float32(mnemonic, in)) in.type = Type::kF32;
   in.result = in.type;
   for (const auto& [prefix, type] : {std::pair{"v_cvt_f16_", Type::kF16},
@@ -158,7 +160,8 @@ Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, s
     in.index = static_cast<std::uint32_t>(program->insts.size());
     in.pc = static_cast<std::uint32_t>(pc + at);
     in.next_pc = static_cast<std::uint32_t>(in.pc + size);
-    finish(*program, base_mnemonic(parsed.mnemonic), in);
+    const bool buffer_to_lds = in.lds && parsed.mnemonic.starts_with("buffer_");
+    finish(*program, base_mnemonic(parsed.mnemonic) + (buffer_to_lds ? " lds" : ""), in);
     program->index_at[at / 4] = static_cast<std::int32_t>(in.index);
     program->insts.push_back(in);
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.erase(0, 1);
@@ -174,6 +177,7 @@ Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, s
   last.pc = last.next_pc = static_cast<std::uint32_t>(pc + code.size());
   program->insts.push_back(last);
   program->text.push_back("end of code");
+  wrap_indexed(*program);
   return program;
 }
 

@@ -43,13 +43,15 @@ enum class Unused : std::uint8_t { kPad, kSext, kPreserve };
 
 struct Inst {
   Handler run = nullptr;
+  Handler indexed = nullptr;  // what run_indexed runs on moved registers
   std::array<Operand, 6> op;
   std::uint8_t operands = 0;
   Type type = Type::kB32;
   Type result = Type::kB32;  // of a float result: what omod and clamp work on
   bool plain = true;         // no SDWA, DPP, neg, abs, clamp or omod
   bool clamp = false, sdwa = false, dpp = false, bound_ctrl = false;
-  bool float_result = false, glc = false, offen = false, idxen = false, no_vaddr = false;
+  bool float_result = false, glc = false, offen = false, idxen = false;
+  bool lds = false;               // a load whose destination is LDS: op[0] is empty
   std::uint8_t first_source = 1;  // position of src0: 2 when a carry-out comes before it
   std::int8_t omod = 0;           // exponent added to a float result: mul:2 1, mul:4 2, div:2 -1
   Sel dst_sel = Sel::kDword, src0_sel = Sel::kDword, src1_sel = Sel::kDword;
@@ -64,8 +66,8 @@ struct Inst {
   std::uint32_t next_pc = 0;
 };
 
-// Mnemonic without _e32, _e64, _sdwa, _dpp -> semantics. `data` is the element count or shape the
-// handler reads.
+// Mnemonic without _e32, _e64, _sdwa, _dpp, with " lds" where a buffer load goes to LDS ->
+// semantics.
 struct Semantics {
   std::string_view mnemonic;
   Handler run;
@@ -89,6 +91,7 @@ std::vector<Semantics> lds_semantics();
 std::vector<Semantics> global_semantics();
 std::vector<Semantics> buffer_semantics();
 std::vector<Semantics> matrix_semantics();
+std::vector<Semantics> index_semantics();
 
 // A constant in all 64 lanes, aligned as vector rows are.
 struct alignas(64) ConstantRow {
@@ -111,6 +114,9 @@ class Program {
   std::string where(
       const Inst& inst) const;  // "mla_decode.hip:120:9" or pc, with the instruction's text
 };
+
+// Lets the vector instructions that may run while VGPR indexing is on look at M0.
+void wrap_indexed(Program& program);
 
 // Decodes `code`, whose first byte is at image offset `pc`.
 Result<std::shared_ptr<Program>> decode_bytes(std::span<const std::byte> code, std::uint32_t pc,

@@ -1,5 +1,5 @@
 // MUBUF: raw buffers by a 4-dword resource: base [47:0], stride [61:48], num_records, flags.
-// Out-of-range lanes read zero and do not write. Swizzled buffers and the LDS form are refused.
+// Out-of-range lanes read zero and do not write. Swizzled buffers are refused.
 // Source: MI300 ISA, chapter 9.1.
 #include <fmt/format.h>
 
@@ -86,6 +86,24 @@ Flow access(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
+template <class T>
+Flow load_to_lds(Wave& w, const Inst& in) {
+  const Resource r = resource(w, in.op[2]);
+  if (r.swizzled) return fault(w, in, "swizzled buffers are not modelled");
+  const LaneBytes a = lanes(w, in, r, sizeof(T));
+  if (const int lane = check(w, in, a, sizeof(T)); lane >= 0)
+    return outside(w, in, lane, a.at[lane], sizeof(T));
+  alignas(64) u32 row[kLanes] = {};
+  const u64 wanted = w.exec() & a.in_range;
+  for (int l = 0; l < kLanes; ++l) {
+    if (!(wanted >> l & 1)) continue;
+    T value;
+    std::memcpy(&value, reinterpret_cast<const void*>(a.at[l]), sizeof value);
+    row[l] = static_cast<u32>(static_cast<i64>(value));
+  }
+  return store_to_lds(w, in, row);
+}
+
 }  // namespace
 
 std::vector<Semantics> buffer_semantics() {
@@ -98,6 +116,11 @@ std::vector<Semantics> buffer_semantics() {
       {"buffer_load_sbyte", access<std::int8_t, 1, false>},
       {"buffer_load_ushort", access<u16, 1, false>},
       {"buffer_load_sshort", access<std::int16_t, 1, false>},
+      {"buffer_load_dword lds", load_to_lds<u32>},
+      {"buffer_load_ubyte lds", load_to_lds<u8>},
+      {"buffer_load_sbyte lds", load_to_lds<std::int8_t>},
+      {"buffer_load_ushort lds", load_to_lds<u16>},
+      {"buffer_load_sshort lds", load_to_lds<std::int16_t>},
       {"buffer_store_dword", access<u32, 1, true>},
       {"buffer_store_dwordx2", access<u32, 2, true>},
       {"buffer_store_dwordx3", access<u32, 3, true>},

@@ -174,6 +174,22 @@ Flow store_small(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
+// Of the load, sign- or zero-extended, a dword a lane.
+template <Space kSpace, class T>
+Flow load_to_lds(Wave& w, const Inst& in) {
+  LaneAddresses a;
+  if (const int lane = resolve<kSpace>(w, in, kLoad, sizeof(T), &a); lane >= 0)
+    return outside(w, in, "read", lane, a.at[lane], sizeof(T));
+  alignas(64) u32 row[kLanes] = {};
+  for (int l = 0; l < kLanes; ++l) {
+    if (!w.active(l)) continue;
+    T value;
+    std::memcpy(&value, reinterpret_cast<const void*>(a.at[l]), sizeof value);
+    row[l] = static_cast<u32>(static_cast<i64>(value));
+  }
+  return store_to_lds(w, in, row);
+}
+
 // Atomics, in lane order, atomic against other host threads. With sc0 (glc) the old value is
 // returned to op[0].
 template <Space kSpace, class T, auto Fn, int kDataCount>
@@ -243,6 +259,18 @@ void add_atomics(std::vector<Semantics>& all) {
       {keep_name(fmt::format("{}_atomic_pk_add_f16", space)), atomic<kS, u32, pk_add_f16, 1>});
 }
 
+template <Space kS>
+void add_lds_loads(std::vector<Semantics>& all, std::string_view space) {
+  const auto add = [&](std::string_view type, Handler run) {
+    all.push_back({keep_name(fmt::format("{}_load_lds_{}", space, type)), run});
+  };
+  add("dword", load_to_lds<kS, u32>);
+  add("ubyte", load_to_lds<kS, u8>);
+  add("sbyte", load_to_lds<kS, std::int8_t>);
+  add("ushort", load_to_lds<kS, u16>);
+  add("sshort", load_to_lds<kS, std::int16_t>);
+}
+
 // The "sc1/sc0 wb/inv" cache controls: the emulator has one coherent memory.
 Flow cache_control(Wave&, const Inst&) { return Flow::kNext; }
 
@@ -284,6 +312,8 @@ std::vector<Semantics> global_semantics() {
   };
   add_atomics<Space::kGlobal>(all);
   add_atomics<Space::kFlat>(all);
+  add_lds_loads<Space::kGlobal>(all, "global");
+  add_lds_loads<Space::kScratch>(all, "scratch");
   return all;
 }
 

@@ -239,6 +239,17 @@ void add_atomics(std::vector<Semantics>& all) {
 }
 }  // namespace
 
+Flow store_to_lds(Wave& w, const Inst& in, const u32* row) {
+  alignas(64) u32 base[kLanes], at[kLanes];
+  for (int l = 0; l < kLanes; ++l) base[l] = (w.s[kM0] & 0xffff) + 4 * static_cast<u32>(l);
+  if (const int lane = addresses<4>(w, base, static_cast<u32>(in.offset), at); lane >= 0)
+    return outside(w, in, lane, at[lane], 4);
+  for (int l = 0; l < kLanes; ++l) {
+    if (w.active(l)) std::memcpy(w.group->lds.data() + at[l], &row[l], 4);
+  }
+  return Flow::kNext;
+}
+
 std::vector<Semantics> lds_semantics() {
   std::vector<Semantics> all = {
       {"ds_read_b32", read<1>},

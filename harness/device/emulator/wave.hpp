@@ -26,7 +26,7 @@ inline constexpr u64 kSharedAperture = u64{0x00010000} << 32,
                      kPrivateAperture = u64{0x00020000} << 32;
 
 // Bits of MODE beside rounding and denormals.
-inline constexpr u32 kModeDx10Clamp = 0x100, kModeIeee = 0x200;
+inline constexpr u32 kModeDx10Clamp = 0x100, kModeIeee = 0x200, kModeGprIndex = 1u << 27;
 
 struct AddressRange {
   u64 begin = 1, end = 0;
@@ -127,6 +127,10 @@ inline double as_double(u32 low, u32 high) { return std::bit_cast<double>(u64{hi
 inline bool is_nan32(u32 bits) { return (bits & 0x7fffffff) > 0x7f800000; }
 
 Flow fault(Wave& w, const Inst& in, std::string what);
+
+// The LDS end of a load that bypasses registers: each active lane's dword of `row` goes to
+// M0[15:0] + the instruction's offset + 4 * lane. Source: MI300 ISA, "Memory Buffer Load to LDS".
+Flow store_to_lds(Wave& w, const Inst& in, const u32* row);
 
 // The host's floating-point control for a wave's MODE: rounding and denormals of f32, or of f64 and
 // f16.

@@ -153,23 +153,4 @@ TEST(Buffer, IndexedAccessCountsRecords) {
   }
 }
 
-TEST(Buffer, LoadsToLdsLandAtM0PlusFourBytesALane) {
-  NoisyBuffer space(kBytes);
-  WaveState state = start(space, 0, kRecords, ~u64{0});
-  state.m0 = 512;
-  for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[lane] = walk(lane);
-  const Outcome outcome = run_snippet("buffer_load_dword v0, s[8:11], 0 offen offset:16 lds",
-                                      "gfx942", space.memory, state);
-  if (!outcome
-           .ok()) {  // not modelled yet: then it must be refused by name, not run as a plain load
-    EXPECT_NE(outcome.trouble().text.find("lds"), std::string::npos) << outcome.trouble().text;
-    return;
-  }
-  for (unsigned lane = 0; lane < 64; ++lane) {
-    u32 got = 0;
-    std::memcpy(&got, state.lds.data() + 512 + 16 + 4 * lane, 4);
-    EXPECT_EQ(got, 16 + walk(lane) + 4 <= kRecords ? space.dword(16 + walk(lane), 4) : 0) << lane;
-  }
-}
-
 }  // namespace attest::emulator::opcode_tests

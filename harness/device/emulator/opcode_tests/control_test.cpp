@@ -36,9 +36,7 @@ std::vector<std::string> control_mnemonics() {
           "s_sethalt",        "s_icache_inv",       "s_ttracedata",
           "s_getreg_b32",     "s_setreg_b32",       "s_setreg_imm32_b32",
           "s_trap",           "buffer_inv",         "buffer_wbl2",
-          "buffer_wbinvl1",   "buffer_wbinvl1_vol", "buffer_invl2",
-          "s_set_gpr_idx_on", "s_set_gpr_idx_off",  "s_set_gpr_idx_mode",
-          "s_set_gpr_idx_idx"};
+          "buffer_wbinvl1",   "buffer_wbinvl1_vol", "buffer_invl2"};
 }
 
 TEST(Control, ConditionalBranchesFollowTheirFlag) {
@@ -160,22 +158,6 @@ TEST(Control, ModeChangesTakeEffectAtOnce) {
   EXPECT_EQ(after.vgpr[64], 1u);
   EXPECT_EQ(after.vgpr[128], 0u);
   EXPECT_EQ(after.vgpr[192], 1u);
-}
-
-TEST(Control, VectorRegistersIndexedByM0) {
-  if (!implemented("s_set_gpr_idx_on"))
-    GTEST_SKIP() << "s_set_gpr_idx_on has no semantics yet (see Coverage)";
-  WaveState state;
-  for (unsigned r = 0; r < 32; ++r) state.vgpr[r * 64] = 100 + r;
-  state.sgpr[0] = 3;
-  const WaveState after = run(
-      "s_set_gpr_idx_on s0, gpr_idx(SRC0)\nv_mov_b32 v20, v4\ns_set_gpr_idx_off\ns_set_gpr_idx_on "
-      "s0, gpr_idx(DST)\nv_mov_b32 v21, v5\ns_set_gpr_idx_off\nv_mov_b32 v30, v6",
-      state);
-  EXPECT_EQ(after.vgpr[20 * 64], 107u);
-  EXPECT_EQ(after.vgpr[24 * 64], 105u);
-  EXPECT_EQ(after.vgpr[21 * 64], 121u);
-  EXPECT_EQ(after.vgpr[30 * 64], 106u);
 }
 
 }  // namespace attest::emulator::opcode_tests

@@ -20,7 +20,8 @@ std::set<std::string> tested() {
   for (const auto& names :
        {transcendental_mnemonics(), division_mnemonics(), compare_mnemonics(), carry_mnemonics(),
         lane_mnemonics(), scalar_mnemonics(), control_mnemonics(), lds_mnemonics(),
-        global_mnemonics(), buffer_mnemonics(), scalar_memory_mnemonics(), matrix_mnemonics()}) {
+        global_mnemonics(), buffer_mnemonics(), lds_load_mnemonics(), index_mnemonics(),
+        scalar_memory_mnemonics(), matrix_mnemonics()}) {
     all.insert(names.begin(), names.end());
   }
   for (const char* name : {"v_fma_mix_f32", "v_fma_mixlo_f16", "v_fma_mixhi_f16"}) all.insert(name);
@@ -68,10 +69,6 @@ TEST(Coverage, RulesWithoutSemanticsAreThoseListed) {
                                         "s_call_b64",
                                         "s_ff0_i32_b64",
                                         "s_flbit_i32",
-                                        "s_set_gpr_idx_idx",
-                                        "s_set_gpr_idx_mode",
-                                        "s_set_gpr_idx_off",
-                                        "s_set_gpr_idx_on",
                                         "s_wqm_b32",
                                         "v_add_i32",
                                         "v_cvt_pk_i16_i32",
