@@ -16,12 +16,6 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values) {
   return std::as_bytes(std::span{values});
 }
 
-// Bytes [begin, end) of a buffer.
-struct Extent {
-  std::size_t begin = 0, end = 0;
-  bool operator==(const Extent&) const = default;
-};
-
 // The first trouble sticks; later calls do nothing. Everything on the device is released at the
 // end.
 class Bench {

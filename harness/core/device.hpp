@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/core/case.hpp"
+#include "harness/core/check_report.hpp"
 #include "harness/core/contract.hpp"
 #include "harness/core/trouble.hpp"
 
@@ -58,6 +59,18 @@ struct Buffer {
   std::size_t bytes = 0;      // exact size; guard zones lie outside
 };
 
+// Bytes [begin, end) of a buffer.
+struct Extent {
+  std::size_t begin = 0, end = 0;
+  bool operator==(const Extent&) const = default;
+};
+
+// What a launch may do to a buffer: the checks of a device that has them go by it.
+struct BufferUse {
+  bool read_only = false;
+  std::vector<Extent> extents;  // the tensor's own bytes, sorted, disjoint; none: the whole buffer
+};
+
 struct Module { int id = -1; };
 struct Function { int id = -1; };
 struct Graph { int id = -1; };
@@ -88,6 +101,11 @@ class Device {
   virtual Outcome begin_capture() = 0;
   virtual Result<Graph> end_capture() = 0;
   virtual Outcome replay(Graph graph) = 0;
+
+  // The next launches' use of a buffer, in place of an earlier one. No effect on a device without checks.
+  virtual void describe(const Buffer& /*buffer*/, const BufferUse& /*use*/) {}
+  // What the checks found since the last call.
+  virtual std::vector<CheckReport> take_reports() { return {}; }
 
   virtual void set_schedule(Schedule schedule) = 0;  // no effect where the device cannot choose
 };

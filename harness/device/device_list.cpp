@@ -46,9 +46,10 @@ std::vector<DeviceInfo> list_devices() {
 
 Result<std::unique_ptr<Device>> open_device(std::string_view name, const DeviceOptions& options) {
   if (name == "emu:gfx942" || name == "emu:gfx90a") {
-    return emulator::make_device(
-        std::string(name.substr(4)),
-        {.threads = options.threads, .instruction_budget = options.instruction_budget});
+    return emulator::make_device(std::string(name.substr(4)),
+                                 {.threads = options.threads,
+                                  .instruction_budget = options.instruction_budget,
+                                  .checks = options.checks});
   }
   std::string why = "no such device";
   if (name.starts_with("hip:")) why = hip().how_to_get;

@@ -19,6 +19,7 @@ struct DeviceOptions {
   // Wave instructions of one workgroup, after which an emulator calls a launch hung; 0: its own
   // limit, which leaves room for the largest problems.
   std::uint64_t instruction_budget = 0;
+  CheckSet checks = {};  // of an emulator
 };
 
 inline constexpr std::string_view kDefaultDevice = "emu:gfx942";

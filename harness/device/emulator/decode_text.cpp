@@ -138,9 +138,9 @@ bool parse_modifier(std::string_view text, Inst* in) {
   if (text == "offen") return in->offen = true;
   if (text == "idxen") return in->idxen = true;
   if (text == "lds") return in->lds = true;
-  // Cache policy: the emulator has one coherent memory.
-  if (text == "slc" || text == "sc1" || text == "nt" || text == "scc" || text == "gds")
-    return text != "gds";
+  if (text == "sc1" || text == "scc") return in->sc1 = true;
+  if (text == "nt" || text == "slc") return in->nt = true;
+  if (text == "gds") return false;
   const std::size_t colon = text.find(':');
   const std::string_view key = text.substr(0, colon);
   const std::string_view value = colon == text.npos ? std::string_view{} : text.substr(colon + 1);

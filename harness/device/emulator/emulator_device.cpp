@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "harness/device/emulator/checks/monitor.hpp"
 #include "harness/device/emulator/executor.hpp"
 
 namespace attest::emulator {
@@ -86,6 +87,9 @@ class EmulatorDevice final : public Device {
   EmulatorDevice(std::string target, const EmulatorOptions& options) : target_(std::move(target)) {
     run_.threads = options.threads;
     if (options.instruction_budget) run_.instruction_budget = options.instruction_budget;
+    if (!options.checks.any()) return;
+    monitor_.emplace(options.checks);
+    run_.monitor = &*monitor_;
   }
   ~EmulatorDevice() override {
     for (const auto& object : modules_) memory_.abandon(object->image());
@@ -127,10 +131,25 @@ class EmulatorDevice final : public Device {
 
   Result<Buffer> allocate(const std::string& label, std::size_t bytes,
                           std::uint16_t fill) override {
-    return memory_.allocate(label, bytes, fill);
+    auto buffer = memory_.allocate(label, bytes, fill);
+    if (monitor_ && buffer.ok()) {
+      monitor_->allocated(*buffer, label);
+      allocated_.push_back(*buffer);
+    }
+    return buffer;
   }
-  void release(const Buffer& buffer) override { memory_.release(buffer); }
-  void release_all() override { memory_.release_all(); }
+  void release(const Buffer& buffer) override {
+    if (monitor_) {
+      monitor_->released(buffer);
+      std::erase_if(allocated_, [&](const Buffer& b) { return b.address == buffer.address; });
+    }
+    memory_.release(buffer);
+  }
+  void release_all() override {
+    for (const Buffer& buffer : allocated_) monitor_->released(buffer);
+    allocated_.clear();
+    memory_.release_all();
+  }
 
   Outcome write(const Buffer& buffer, std::size_t offset,
                 std::span<const std::byte> from) override {
@@ -138,6 +157,7 @@ class EmulatorDevice final : public Device {
       return usage(why);
     if (!from.empty())
       std::memcpy(reinterpret_cast<std::byte*>(buffer.address) + offset, from.data(), from.size());
+    if (monitor_) monitor_->host_wrote(buffer, offset, from.size());
     return Done{};
   }
   Outcome read(const Buffer& buffer, std::size_t offset, std::span<std::byte> to) override {
@@ -192,6 +212,13 @@ class EmulatorDevice final : public Device {
     return Done{};
   }
 
+  void describe(const Buffer& buffer, const BufferUse& use) override {
+    if (monitor_) monitor_->described(buffer, use);
+  }
+  std::vector<CheckReport> take_reports() override {
+    return monitor_ ? monitor_->take_reports() : std::vector<CheckReport>{};
+  }
+
   void set_schedule(Schedule schedule) override { run_.schedule = schedule; }
 
  private:
@@ -226,6 +253,8 @@ class EmulatorDevice final : public Device {
   std::string target_;
   RunOptions run_;
   Memory memory_;
+  std::optional<Monitor> monitor_;
+  std::vector<Buffer> allocated_;  // kept for the monitor alone
   std::vector<std::shared_ptr<const CodeObject>> modules_;
   std::map<std::string, int> module_at_;
   std::vector<LoadedFunction> functions_;

@@ -12,6 +12,7 @@
 
 #include "harness/core/helpers.hpp"
 #include "harness/core/random.hpp"
+#include "harness/device/emulator/checks/monitor.hpp"
 #include "harness/device/emulator/launch_state.hpp"
 #include "harness/device/emulator/wave.hpp"
 
@@ -51,9 +52,13 @@ class Worker {
  public:
   explicit Worker(Shared& shared) : shared_(shared), cache_(shared.program.insts.size()) {
     waves_.resize(shared.launch.waves);
-    for (auto& wave : waves_) wave = std::make_unique<Wave>();
+    for (std::size_t i = 0; i < waves_.size(); ++i) {
+      waves_[i] = std::make_unique<Wave>();
+      waves_[i]->shadow = static_cast<int>(i);
+    }
     group_.memory = &shared.memory;
     group_.cache = &cache_;
+    group_.monitor = shared.options.monitor;
     group_.lds.resize(shared.launch.lds_bytes);
   }
 
@@ -72,6 +77,7 @@ class Worker {
 
   void start(u32 linear) {
     const LaunchState& launch = shared_.launch;
+    group_.linear = linear;
     group_.id = {linear % launch.config.grid.x,
                  linear / launch.config.grid.x % launch.config.grid.y,
                  linear / launch.config.grid.x / launch.config.grid.y};
@@ -79,6 +85,7 @@ class Worker {
     std::fill(group_.lds.begin(), group_.lds.end(), std::byte{0xfe});
     for (int i = 0; i < launch.waves; ++i)
       init_wave(*waves_[i], shared_.program, launch, &group_, i);
+    if (group_.monitor) group_.monitor->begin_workgroup(group_, waves_);
     random_ = mix(shared_.options.schedule.seed ^ mix(linear));
     budget_ = shared_.options.instruction_budget;
   }
@@ -134,6 +141,7 @@ class Worker {
       any |= w->waiting;
       w->waiting = false;
     }
+    if (any && group_.monitor) group_.monitor->barrier_released(group_, waves_);
     return any;
   }
 
@@ -143,10 +151,20 @@ class Worker {
     const u64 limit = std::min(quantum, budget_);
     u64 left = limit;
     Flow flow = Flow::kNext;
-    while (left > 0 && flow == Flow::kNext) {
-      const Inst& in = insts[w.pc++];
-      --left;
-      flow = in.run(w, in);
+    if (Monitor* const monitor = group_.monitor) {
+      while (left > 0 && flow == Flow::kNext) {
+        const Inst& in = insts[w.pc++];
+        --left;
+        monitor->before(w, in);
+        flow = in.run(w, in);
+        monitor->after(w, in, flow);
+      }
+    } else {
+      while (left > 0 && flow == Flow::kNext) {
+        const Inst& in = insts[w.pc++];
+        --left;
+        flow = in.run(w, in);
+      }
     }
     executed_ += limit - left;
     budget_ -= limit - left;
@@ -206,8 +224,12 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
 
   memory.adopt("kernel arguments of " + program.kernel.name, launch->kernarg);
   memory.adopt("dispatch packet", launch->packet);
-  const int wanted =
-      options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+  if (options.monitor) {
+    options.monitor->begin_launch(program, config, 1, launch->waves, launch->lds_bytes);
+  }
+  const int wanted = options.monitor       ? 1
+                     : options.threads > 0 ? options.threads
+                                           : static_cast<int>(std::thread::hardware_concurrency());
   const int threads = static_cast<int>(std::clamp<u64>(static_cast<u64>(wanted), 1, groups));
   const auto work = [&shared](int) {
     try {
@@ -220,6 +242,7 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
     const auto helpers = start_helpers(threads - 1, work);
     work(0);
   }
+  if (options.monitor) options.monitor->end_launch();
   memory.abandon(launch->kernarg);
   memory.abandon(launch->packet);
   if (shared.out_of_memory) {

@@ -10,6 +10,7 @@
 
 namespace attest::emulator {
 
+class Monitor;
 class Program;  // decoded instructions of one kernel
 
 // Decodes the kernel. Trouble kUsage: an instruction without semantics, with its text and source
@@ -22,6 +23,7 @@ struct RunOptions {
   Schedule schedule;
   std::uint64_t instruction_budget =
       std::uint64_t{1} << 30;  // wave instructions of one workgroup: a million tokens take 2^27
+  Monitor* monitor = nullptr;  // checks that watch, on one host thread; null: none
 };
 
 struct RunStatistics {

@@ -50,7 +50,7 @@ struct Inst {
   Type result = Type::kB32;  // of a float result: what omod and clamp work on
   bool plain = true;         // no SDWA, DPP, neg, abs, clamp or omod
   bool clamp = false, sdwa = false, dpp = false, bound_ctrl = false;
-  bool float_result = false, glc = false, offen = false, idxen = false;
+  bool float_result = false, glc = false, sc1 = false, nt = false, offen = false, idxen = false;
   bool lds = false;               // a load whose destination is LDS: op[0] is empty
   std::uint8_t first_source = 1;  // position of src0: 2 when a carry-out comes before it
   std::int8_t omod = 0;           // exponent added to a float result: mul:2 1, mul:4 2, div:2 -1

@@ -89,6 +89,7 @@ void put_user_sgprs(Wave& w, const KernelInfo& kernel, const LaunchState& launch
   if (kernel.rsrc2 >> 9 & 1) w.s[at++] = id.z;
   if (kernel.rsrc2 >> 10 & 1) w.s[at++] = 0;
   if (kernel.rsrc2 & 1) w.s[at++] = 0;
+  w.initial_sgprs = at;
 }
 
 // Work-item ids, packed 10:10:10 in v0, as gfx90a and later pass them.

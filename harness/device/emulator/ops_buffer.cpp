@@ -3,7 +3,7 @@
 // Source: MI300 ISA, chapter 9.1.
 #include <fmt/format.h>
 
-#include "harness/device/emulator/wave.hpp"
+#include "harness/device/emulator/checks/monitor.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -62,14 +62,24 @@ Flow outside(Wave& w, const Inst& in, int lane, u64 address, u32 bytes) {
                   bytes, address, lane, w.group->memory->nearest(address)));
 }
 
+void watch(const Wave& w, const Inst& in, AccessKind kind, int bytes, LaneBytes* a,
+           int data_row = -1) {
+  if (Monitor* const monitor = w.group->monitor) {
+    monitor->global(w, in, a->at, {.kind = kind, .bytes = bytes, .lanes = w.exec() & a->in_range},
+                    data_row);
+  }
+}
+
 template <class T, int kCount, bool kStore>
 Flow access(Wave& w, const Inst& in) {
   const Resource r = resource(w, in.op[2]);
   if (r.swizzled) return fault(w, in, "swizzled buffers are not modelled");
   constexpr u32 kBytes = sizeof(T) * kCount;
-  const LaneBytes a = lanes(w, in, r, kBytes);
+  LaneBytes a = lanes(w, in, r, kBytes);
   if (const int lane = check(w, in, a, kBytes); lane >= 0)
     return outside(w, in, lane, a.at[lane], kBytes);
+  watch(w, in, kStore ? AccessKind::kStore : AccessKind::kLoad, kBytes, &a,
+        kStore ? in.op[0].reg : -1);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     T value[kCount] = {};
@@ -90,9 +100,10 @@ template <class T>
 Flow load_to_lds(Wave& w, const Inst& in) {
   const Resource r = resource(w, in.op[2]);
   if (r.swizzled) return fault(w, in, "swizzled buffers are not modelled");
-  const LaneBytes a = lanes(w, in, r, sizeof(T));
+  LaneBytes a = lanes(w, in, r, sizeof(T));
   if (const int lane = check(w, in, a, sizeof(T)); lane >= 0)
     return outside(w, in, lane, a.at[lane], sizeof(T));
+  watch(w, in, AccessKind::kLoad, sizeof(T), &a);
   alignas(64) u32 row[kLanes] = {};
   const u64 wanted = w.exec() & a.in_range;
   for (int l = 0; l < kLanes; ++l) {

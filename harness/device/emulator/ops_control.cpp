@@ -2,7 +2,7 @@
 // MI300 ISA, chapters 4, 8 and 12.5.
 #include <fmt/format.h>
 
-#include "harness/device/emulator/wave.hpp"
+#include "harness/device/emulator/checks/monitor.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -94,13 +94,20 @@ Flow memtime(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
+void watch_scalar(const Wave& w, const Inst& in, u64* address, int bytes) {
+  if (Monitor* const monitor = w.group->monitor) {
+    monitor->global(w, in, address,
+                    {.kind = AccessKind::kLoad, .bytes = bytes, .lanes = 1, .scalar = true}, -1);
+  }
+}
+
 // s_load: base + offset, low two bits ignored. Source: CDNA3 ISA, "Scalar memory reads".
 template <int kDwords>
 Flow load(Wave& w, const Inst& in) {
   const u64 offset = in.op[2].kind == Operand::Kind::kScalar
                          ? scalar32(w, in.op[2])
                          : static_cast<u64>(static_cast<i64>(in.op[2].value));
-  const u64 address = (scalar64(w, in.op[1]) + offset + static_cast<i64>(in.offset)) & ~u64{3};
+  u64 address = (scalar64(w, in.op[1]) + offset + static_cast<i64>(in.offset)) & ~u64{3};
   AddressRange& seen = (*w.group->cache)[in.index];
   if (address < seen.begin || address + 4 * kDwords > seen.end) {
     const Allocation* found = w.group->memory->find(address);
@@ -111,6 +118,7 @@ Flow load(Wave& w, const Inst& in) {
     }
     seen = {found->begin, found->end};
   }
+  watch_scalar(w, in, &address, 4 * kDwords);
   std::memcpy(&w.s[in.op[0].reg], reinterpret_cast<const void*>(address), 4 * kDwords);
   return Flow::kNext;
 }
@@ -134,7 +142,9 @@ Flow buffer_load(Wave& w, const Inst& in) {
                      fmt::format("scalar buffer read at {:#x} is outside every buffer: {}",
                                  base + at, w.group->memory->nearest(base + at)));
       }
-      std::memcpy(&value, reinterpret_cast<const void*>(base + at), 4);
+      u64 address = base + at;
+      watch_scalar(w, in, &address, 4);
+      std::memcpy(&value, reinterpret_cast<const void*>(address), 4);
     }
     w.s[in.op[0].reg + i] = value;
   }

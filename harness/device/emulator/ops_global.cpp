@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "harness/device/emulator/checks/monitor.hpp"
 #include "harness/device/emulator/float_ops.hpp"
 
 namespace attest::emulator {
@@ -109,11 +110,22 @@ int resolve(Wave& w, const Inst& in, Slots slots, int bytes, LaneAddresses* out)
   return check<kSpace>(w, in, out, bytes);
 }
 
+// The checks that watch are told of an access before it is done, and may say where its bytes lie.
+template <Space kSpace>
+void watch(const Wave& w, const Inst& in, AccessKind kind, int bytes, LaneAddresses* a,
+           int data_row = -1) {
+  if constexpr (kSpace == Space::kScratch) return;
+  if (Monitor* const monitor = w.group->monitor) {
+    monitor->global(w, in, a->at, {.kind = kind, .bytes = bytes, .lanes = w.exec()}, data_row);
+  }
+}
+
 template <Space kSpace, int kDwords>
 Flow load(Wave& w, const Inst& in) {
   LaneAddresses a;
   if (const int lane = resolve<kSpace>(w, in, kLoad, 4 * kDwords, &a); lane >= 0)
     return outside(w, in, "read", lane, a.at[lane], 4 * kDwords);
+  watch<kSpace>(w, in, AccessKind::kLoad, 4 * kDwords, &a);
   alignas(64) u32 rows[kDwords][kLanes];
   if (w.exec() == kAllLanes) {
     for (int l = 0; l < kLanes; ++l) {
@@ -138,6 +150,7 @@ Flow store_dwords(Wave& w, const Inst& in) {
   if (const int lane = resolve<kSpace>(w, in, kStore, 4 * kDwords, &a); lane >= 0) {
     return outside(w, in, "write", lane, a.at[lane], 4 * kDwords);
   }
+  watch<kSpace>(w, in, AccessKind::kStore, 4 * kDwords, &a, in.op[1].reg);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     u32 lane[kDwords];
@@ -151,6 +164,7 @@ Flow load_small(Wave& w, const Inst& in) {
   LaneAddresses a;
   if (const int lane = resolve<kSpace>(w, in, kLoad, sizeof(T), &a); lane >= 0)
     return outside(w, in, "read", lane, a.at[lane], sizeof(T));
+  watch<kSpace>(w, in, AccessKind::kLoad, sizeof(T), &a);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     T value;
@@ -166,6 +180,7 @@ Flow store_small(Wave& w, const Inst& in) {
   LaneAddresses a;
   if (const int lane = resolve<kSpace>(w, in, kStore, sizeof(T), &a); lane >= 0)
     return outside(w, in, "write", lane, a.at[lane], sizeof(T));
+  watch<kSpace>(w, in, AccessKind::kStore, sizeof(T), &a, in.op[1].reg);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     const T value = static_cast<T>(w.v[in.op[1].reg][l] >> kShift);
@@ -180,6 +195,7 @@ Flow load_to_lds(Wave& w, const Inst& in) {
   LaneAddresses a;
   if (const int lane = resolve<kSpace>(w, in, kLoad, sizeof(T), &a); lane >= 0)
     return outside(w, in, "read", lane, a.at[lane], sizeof(T));
+  watch<kSpace>(w, in, AccessKind::kLoad, sizeof(T), &a);
   alignas(64) u32 row[kLanes] = {};
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
@@ -199,6 +215,7 @@ Flow atomic(Wave& w, const Inst& in) {
   if (const int lane = resolve<kSpace>(w, in, {slot, slot + 2}, sizeof(T), &a); lane >= 0)
     return outside(w, in, "atomic", lane, a.at[lane], sizeof(T));
   const int data_reg = in.op[data].reg;
+  watch<kSpace>(w, in, AccessKind::kAtomic, sizeof(T), &a, data_reg);
   constexpr int kDwords = sizeof(T) / 4;
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
@@ -271,8 +288,11 @@ void add_lds_loads(std::vector<Semantics>& all, std::string_view space) {
   add("sshort", load_to_lds<kS, std::int16_t>);
 }
 
-// The "sc1/sc0 wb/inv" cache controls: the emulator has one coherent memory.
-Flow cache_control(Wave&, const Inst&) { return Flow::kNext; }
+// The "sc1/sc0 wb/inv" cache controls: without checks the emulator has one coherent memory.
+Flow cache_control(Wave& w, const Inst& in) {
+  if (Monitor* const monitor = w.group->monitor) monitor->cache_control(w, in);
+  return Flow::kNext;
+}
 
 #define ATTEST_MEMORY_OPS(prefix, space)                                                  \
   {prefix "_load_dword", load<space, 1>}, {prefix "_load_dwordx2", load<space, 2>},       \

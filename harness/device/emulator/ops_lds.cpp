@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "harness/device/emulator/checks/monitor.hpp"
 #include "harness/device/emulator/float_ops.hpp"
 
 namespace attest::emulator {
@@ -30,6 +31,14 @@ int addresses(Wave& w, const u32* base, u32 offset, u32* out) {
   return bad ? std::countr_zero(bad) : -1;
 }
 
+// The checks that watch are told of an access before it is done.
+void watch(const Wave& w, const Inst& in, AccessKind kind, int bytes, const u32* at,
+           int data_row = -1) {
+  if (Monitor* const monitor = w.group->monitor) {
+    monitor->lds(w, in, at, {.kind = kind, .bytes = bytes, .lanes = w.exec()}, data_row);
+  }
+}
+
 // Rows of a register tuple, for whole-wave writes; others go through a mask.
 template <int kDwords>
 void scatter(Wave& w, int reg, const u32 (*rows)[kLanes]) {
@@ -42,6 +51,7 @@ Flow read_at(Wave& w, const Inst& in, int reg, u32 offset) {
   if (const int lane = addresses<4 * kDwords>(w, w.v[in.op[1].reg], offset, at); lane >= 0) {
     return outside(w, in, lane, at[lane], 4 * kDwords);
   }
+  watch(w, in, AccessKind::kLoad, 4 * kDwords, at);
   const std::byte* lds = w.group->lds.data();
   alignas(64) u32 rows[kDwords][kLanes];
   const u64 exec = w.exec();
@@ -69,6 +79,7 @@ Flow read2(Wave& w, const Inst& in) {
   const u32 offset = static_cast<u32>(in.offset1) * kScale;
   if (const int lane = addresses<4 * kDwords>(w, base, offset, at); lane >= 0)
     return outside(w, in, lane, at[lane], 4 * kDwords);
+  watch(w, in, AccessKind::kLoad, 4 * kDwords, at);
   alignas(64) u32 rows[kDwords][kLanes] = {};
   for (int l = 0; l < kLanes; ++l) {
     u32 lane[kDwords] = {};
@@ -84,6 +95,7 @@ Flow write_at(Wave& w, const Inst& in, int reg, u32 offset) {
   if (const int lane = addresses<4 * kDwords>(w, w.v[in.op[0].reg], offset, at); lane >= 0) {
     return outside(w, in, lane, at[lane], 4 * kDwords);
   }
+  watch(w, in, AccessKind::kStore, 4 * kDwords, at, reg);
   std::byte* lds = w.group->lds.data();
   const u64 exec = w.exec();
   for (int l = 0; l < kLanes; ++l) {
@@ -114,6 +126,7 @@ Flow read_small(Wave& w, const Inst& in) {
       lane >= 0) {
     return outside(w, in, lane, at[lane], sizeof(T));
   }
+  watch(w, in, AccessKind::kLoad, sizeof(T), at);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     T value;
@@ -131,6 +144,7 @@ Flow write_small(Wave& w, const Inst& in) {
       lane >= 0) {
     return outside(w, in, lane, at[lane], sizeof(T));
   }
+  watch(w, in, AccessKind::kStore, sizeof(T), at, in.op[1].reg);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     const T value = static_cast<T>(w.v[in.op[1].reg][l] >> kShift);
@@ -148,6 +162,7 @@ Flow atomic(Wave& w, const Inst& in) {
       lane >= 0) {
     return outside(w, in, lane, at[lane], sizeof(T));
   }
+  watch(w, in, AccessKind::kAtomic, sizeof(T), at, in.op[a + 1].reg);
   constexpr int kDwords = sizeof(T) / 4;
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
@@ -244,6 +259,8 @@ Flow store_to_lds(Wave& w, const Inst& in, const u32* row) {
   for (int l = 0; l < kLanes; ++l) base[l] = (w.s[kM0] & 0xffff) + 4 * static_cast<u32>(l);
   if (const int lane = addresses<4>(w, base, static_cast<u32>(in.offset), at); lane >= 0)
     return outside(w, in, lane, at[lane], 4);
+  if (Monitor* const monitor = w.group->monitor)
+    monitor->lds_dma(w, in, at, {.kind = AccessKind::kStore, .bytes = 4, .lanes = w.exec()});
   for (int l = 0; l < kLanes; ++l) {
     if (w.active(l)) std::memcpy(w.group->lds.data() + at[l], &row[l], 4);
   }

@@ -32,12 +32,17 @@ struct AddressRange {
   u64 begin = 1, end = 0;
 };
 
+class Monitor;
+
 struct Workgroup {
   std::vector<std::byte> lds;
   Memory* memory = nullptr;
   std::vector<AddressRange>* cache =
       nullptr;  // [instruction] the allocation it touched last, one set a host thread
   Dim3 id;
+  u32 linear = 0;              // of id, x fastest
+  int slot = 0;                // of the workgroups that are resident at once
+  Monitor* monitor = nullptr;  // the checks that watch; null: none
 };
 
 struct alignas(64) Wave {
@@ -50,6 +55,8 @@ struct alignas(64) Wave {
   u32 mode = 0xf0;
   u32 pc = 0;  // index of the next instruction
   int id = 0;
+  int shadow = 0;         // of the waves that are resident at once
+  int initial_sgprs = 0;  // that a launch fills, from s0
   bool waiting = false, ended = false;
   const Program* program = nullptr;
   Workgroup* group = nullptr;

@@ -1,0 +1,73 @@
+// Monitor: all checks of a device, told of each instruction and each memory access of its launches.
+// A checked launch runs on one host thread. The handlers call it where it is not null
+// (Workgroup::monitor).
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "harness/device/emulator/checks/global_checks.hpp"
+#include "harness/device/emulator/checks/hazard_checks.hpp"
+#include "harness/device/emulator/checks/lds_checks.hpp"
+#include "harness/device/emulator/checks/register_checks.hpp"
+#include "harness/device/emulator/checks/xcd_caches.hpp"
+
+namespace attest::emulator {
+
+class Monitor {
+ public:
+  explicit Monitor(const CheckSet& on);
+
+  // Buffers, outside of launches.
+  void allocated(const Buffer& buffer, const std::string& label);
+  void released(const Buffer& buffer);
+  void host_wrote(const Buffer& buffer, std::size_t offset, std::size_t bytes);
+  void described(const Buffer& buffer, const BufferUse& use);
+  std::vector<CheckReport> take_reports() { return reports_.take(); }
+
+  // A launch. `groups`: workgroups that are resident at once.
+  void begin_launch(const Program& program, const LaunchConfig& config, int groups, int waves,
+                    std::size_t lds_bytes);
+  void end_launch();
+  void begin_workgroup(const Workgroup& group, std::span<const std::unique_ptr<Wave>> waves);
+
+  // Around each instruction; `after` with what it returned.
+  void before(const Wave& w, const Inst& in) {
+    if (registers_) registers_->before(w, in);
+    if (hazards_) hazards_->before(w, in);
+  }
+  void after(const Wave& w, const Inst& in, Flow flow) {
+    if (registers_) registers_->after(w, in);
+    if (flow == Flow::kBarrier && lds_) lds_->at_barrier(w, in);
+    if (flow == Flow::kEnd && lds_) lds_->wave_ended(w, in);
+  }
+  void barrier_released(const Workgroup& group, std::span<const std::unique_ptr<Wave>> waves) {
+    if (lds_) lds_->barrier_released(group, waves);
+  }
+
+  // By the handlers of memory instructions, before they touch memory. `data_row`: of a store, the
+  // first vector register of its data, else -1.
+  void global(const Wave& w, const Inst& in, u64* at, const Access& access, int data_row);
+  void lds(const Wave& w, const Inst& in, const u32* at, const Access& access, int data_row);
+  void lds_dma(const Wave& w, const Inst& in, const u32* at, const Access& access) {
+    if (lds_) lds_->dma(w, in, at, access);
+  }
+  void cache_control(const Wave& w, const Inst& in);
+  std::string released_text(u64 address) const {
+    return global_ ? global_->released_text(address) : std::string{};
+  }
+
+ private:
+  u64 undefined_data(const Wave& w, const Access& access, int data_row) const;
+
+  CheckSet on_;
+  Reports reports_;
+  std::map<const Program*, ProgramUses> uses_;
+  std::optional<RegisterChecks> registers_;
+  std::optional<HazardChecks> hazards_;
+  std::optional<LdsChecks> lds_;
+  std::optional<GlobalChecks> global_;
+  std::optional<XcdCaches> caches_;
+};
+
+}  // namespace attest::emulator

@@ -1,0 +1,82 @@
+#include "harness/device/emulator/checks/reports.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace attest::emulator {
+namespace {
+
+std::string place_of(const Program& program, u32 inst) {
+  const u32 pc = program.insts[inst].pc;
+  return program.object ? program.object->source_line(pc) : fmt::format("pc {:#x}", pc);
+}
+
+std::string who(const Wave& w, int lane) {
+  const Dim3 g = w.group->id;
+  std::string text = fmt::format("workgroup ({}, {}, {}), wave {}", g.x, g.y, g.z, w.id);
+  if (lane >= 0) text += fmt::format(", lane {}", lane);
+  return text;
+}
+
+// "a.hip:38:19 < b.hip:3:1" without the columns: two instructions of one line are one mistake. A pc
+// stays.
+std::string line_of(std::string_view place) {
+  const std::string_view first = place.substr(0, place.find(" < "));
+  const std::size_t column = first.rfind(':');
+  return std::string(first.substr(0, std::min(column, first.size())));
+}
+
+}  // namespace
+
+std::string Reports::party_text(const Program& program, const Dim3& grid, const Party& party) {
+  const u32 x = party.workgroup % grid.x, y = party.workgroup / grid.x % grid.y,
+            z = party.workgroup / grid.x / grid.y;
+  std::string text;
+  if (party.wave >= 0) text += fmt::format("wave {}", party.wave);
+  if (party.lane >= 0) text += fmt::format(", lane {}", party.lane);
+  return fmt::format("{}{}workgroup ({}, {}, {}) at {}: {}", text, text.empty() ? "" : " of ", x, y,
+                     z, place_of(program, party.inst), program.text[party.inst]);
+}
+
+void Reports::add(Check check, const Wave& w, const Inst& in, int lane,
+                  const std::function<std::string()>& what, std::string other, bool benign) {
+  const Key key{w.program, in.index, check, benign};
+  auto [at, first] = found_.try_emplace(key);
+  CheckReport& report = at->second.report;
+  ++report.times;
+  if (!first) return;
+  at->second.order = found_.size();
+  report.check = check;
+  report.kernel = w.program->kernel.name;
+  report.place = place_of(*w.program, in.index);
+  report.instruction = w.program->text[in.index];
+  report.what = what();
+  report.who = who(w, lane);
+  report.other = std::move(other);
+  report.benign = benign;
+}
+
+std::vector<CheckReport> Reports::take() {
+  std::vector<Entry> entries;
+  for (auto& [key, entry] : found_) entries.push_back(std::move(entry));
+  found_.clear();
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.order < b.order; });
+  std::vector<CheckReport> merged;
+  for (Entry& entry : entries) {
+    CheckReport& report = entry.report;
+    const auto same = std::find_if(merged.begin(), merged.end(), [&](const CheckReport& m) {
+      return m.check == report.check && m.kernel == report.kernel && m.benign == report.benign &&
+             line_of(m.place) == line_of(report.place);
+    });
+    if (same == merged.end()) {
+      merged.push_back(std::move(report));
+    } else {
+      same->times += report.times;
+    }
+  }
+  return merged;
+}
+
+}  // namespace attest::emulator
