@@ -144,10 +144,10 @@ void init_wave(Wave& w, const Program& program, const LaunchState& launch, Workg
   w.program = &program;
   w.group = group;
   w.fault.clear();
-  // FP_ROUND and FP_DENORM, then ENABLE_DX10_CLAMP and ENABLE_IEEE_MODE.
+  // FP_ROUND and FP_DENORM, then ENABLE_DX10_CLAMP, ENABLE_IEEE_MODE and FP16_OVFL.
   const u32 rsrc1 = program.kernel.rsrc1;
-  w.mode =
-      (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) * kModeDx10Clamp | (rsrc1 >> 23 & 1) * kModeIeee;
+  w.mode = (rsrc1 >> 12 & 0xff) | (rsrc1 >> 21 & 1) * kModeDx10Clamp |
+           (rsrc1 >> 23 & 1) * kModeIeee | (rsrc1 >> 26 & 1) * kModeFp16Overflow;
   w.scratch_stride = program.kernel.scratch_bytes;
   w.scratch.resize(std::size_t{w.scratch_stride} * kLanes);
   w.s[kM0] = 0xffffffff;

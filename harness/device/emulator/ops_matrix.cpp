@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "harness/device/emulator/float_ops.hpp"
+#include "harness/device/emulator/fp8.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -19,17 +20,6 @@ struct Shape {
   int m, n, k, blocks;
 };
 
-// e4m3fnuz and e5m2fnuz, the fp8 formats of gfx942: no inf, no -0, 0x80 is NaN.
-float decode_fnuz(u32 code, int exponent_bits, int bias) {
-  if (code == 0x80) return as_float(0x7fc00000);
-  const int mantissa_bits = 7 - exponent_bits;
-  const int exponent = static_cast<int>(code >> mantissa_bits & ((1u << exponent_bits) - 1));
-  const float fraction = static_cast<float>(code & ((1u << mantissa_bits) - 1)) /
-                         static_cast<float>(1 << mantissa_bits);
-  const float value =
-      exponent ? std::ldexp(1 + fraction, exponent - bias) : std::ldexp(fraction, 1 - bias);
-  return code & 0x80 ? -value : value;
-}
 template <Element kE>
 float element(const u32 (*rows)[kLanes], int lane, int e, bool flush_half) {
   if constexpr (kE == Element::kF32) return as_float(rows[e][lane]);
@@ -39,7 +29,7 @@ float element(const u32 (*rows)[kLanes], int lane, int e, bool flush_half) {
   if constexpr (kE == Element::kBf16)
     return as_float(e % 2 ? rows[e / 2][lane] & 0xffff0000 : rows[e / 2][lane] << 16);
   const u32 code = rows[e / 4][lane] >> 8 * (e % 4) & 0xff;
-  return kE == Element::kFp8 ? decode_fnuz(code, 4, 8) : decode_fnuz(code, 5, 16);
+  return as_float((kE == Element::kFp8 ? kFp8Values : kBf8Values)[code]);
 }
 
 constexpr int row_of(const Shape& s, int lane, int r) {

@@ -26,7 +26,8 @@ inline constexpr u64 kSharedAperture = u64{0x00010000} << 32,
                      kPrivateAperture = u64{0x00020000} << 32;
 
 // Bits of MODE beside rounding and denormals.
-inline constexpr u32 kModeDx10Clamp = 0x100, kModeIeee = 0x200, kModeGprIndex = 1u << 27;
+inline constexpr u32 kModeDx10Clamp = 0x100, kModeIeee = 0x200, kModeFp16Overflow = 1u << 23,
+                     kModeGprIndex = 1u << 27;
 
 struct AddressRange {
   u64 begin = 1, end = 0;

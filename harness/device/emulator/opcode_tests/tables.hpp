@@ -20,6 +20,7 @@ const std::vector<VectorOp>& vector_short_ops();
 const std::vector<VectorOp>& vector_float_ops();
 const std::vector<VectorOp>& vector_conversion_ops();
 const std::vector<VectorOp>& vector_packed_ops();
+const std::vector<VectorOp>& vector_fp8_ops();
 std::vector<std::string> transcendental_mnemonics();
 std::vector<std::string> division_mnemonics();
 std::vector<std::string> compare_mnemonics();
