@@ -11,9 +11,10 @@ constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 }  // namespace
 
-void Bench::allocate(Buffer& buffer, const std::string& label, std::size_t bytes) {
+void Bench::allocate(Buffer& buffer, const std::string& label, std::size_t bytes,
+                     std::uint16_t fill) {
   if (failed() || bytes == 0) return;
-  auto made = device_.allocate(label, bytes, poison_);
+  auto made = device_.allocate(label, bytes, fill);
   if (!made.ok()) return fail(made.trouble());
   buffer = *made;
   buffers_.emplace_back(label, buffer);
@@ -23,11 +24,11 @@ void Bench::write(const Buffer& buffer, std::size_t offset, std::span<const std:
   if (!failed() && !bytes.empty()) take(device_.write(buffer, offset, bytes));
 }
 
-void Bench::fill_with_poison(const Buffer& buffer, Extent extent) {
+void Bench::fill(const Buffer& buffer, Extent extent, std::uint16_t pattern) {
   const std::size_t bytes = extent.end - extent.begin;
-  const std::vector<std::uint16_t> poison(std::min(kChunk, bytes) / 2, poison_);
+  const std::vector<std::uint16_t> filled(std::min(kChunk, bytes) / 2, pattern);
   for (std::size_t at = 0; at < bytes; at += kChunk) {
-    write(buffer, extent.begin + at, bytes_of(poison).first(std::min(kChunk, bytes - at)));
+    write(buffer, extent.begin + at, bytes_of(filled).first(std::min(kChunk, bytes - at)));
   }
 }
 

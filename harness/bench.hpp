@@ -25,9 +25,13 @@ class Bench {
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;
 
-  void allocate(Buffer& buffer, const std::string& label, std::size_t bytes);
+  void allocate(Buffer& buffer, const std::string& label, std::size_t bytes) {
+    allocate(buffer, label, bytes, poison_);
+  }
+  void allocate(Buffer& buffer, const std::string& label, std::size_t bytes, std::uint16_t fill);
   void write(const Buffer& buffer, std::size_t offset, std::span<const std::byte> bytes);
-  void fill_with_poison(const Buffer& buffer, Extent extent);
+  void fill_with_poison(const Buffer& buffer, Extent extent) { fill(buffer, extent, poison_); }
+  void fill(const Buffer& buffer, Extent extent, std::uint16_t pattern);
   template <class T>
   void read(const Buffer& buffer, std::vector<T>& to) {
     to.resize(buffer.bytes / sizeof(T));

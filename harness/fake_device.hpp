@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 
+#include "harness/core/elements.hpp"
 #include "harness/core/formats.hpp"
 #include "harness/core/kernel.hpp"
 
@@ -219,22 +220,24 @@ class FakeKernel : public Kernel {
 
   // Pages as the table gives them. Past its end the defective kernel reads the last entry's
   // neighbour page.
-  const std::uint16_t* kv_row(const Problem& p, const MlaTensors& t, int seq, int token) const {
+  Elements kv_row(const Problem& p, const MlaTensors& t, int seq, int token) const {
     const int* const indptr = at<int>(t.kv_indptr);
     const int entry = indptr[seq] + token / p.page_size;
     std::int64_t page = at<int>(t.kv_indices)[std::min(entry, indptr[seq + 1] - 1)];
-    if (entry >= indptr[seq + 1]) page = (page + 1) % (t.kv.bytes / (p.page_size * kDQk * 2));
+    if (entry >= indptr[seq + 1])
+      page = (page + 1) % (t.kv.bytes / (p.page_size * kDQk * bytes_of_element(p.kv_type)));
     if (token < p.page_size && seq < static_cast<int>(first_pages_.size()) &&
         first_pages_[seq] >= 0) {
       page = first_pages_[seq];
     }
-    return at<std::uint16_t>(t.kv) + (page * p.page_size + token % p.page_size) * kDQk;
+    return Elements(at<std::byte>(t.kv), p.kv_type) +
+           (page * p.page_size + token % p.page_size) * kDQk;
   }
 
   struct Softmax {
     double max = -HUGE_VAL, sum = 0;
     std::vector<double> o = std::vector<double>(kDV);
-    void add(double x, const std::uint16_t* v, bool skip_rescale) {
+    void add(double x, const Elements& v, double v_scale, bool skip_rescale) {
       if (x > max) {
         const double factor = skip_rescale ? 1 : std::exp(max - x);
         sum *= std::exp(max - x);
@@ -243,7 +246,7 @@ class FakeKernel : public Kernel {
       }
       const double p = std::exp(x - max);
       sum += p;
-      for (int d = 0; d < kDV; ++d) o[d] += p * decode_bf16(v[d]);
+      for (int d = 0; d < kDV; ++d) o[d] += p * (v_scale * v[d]);
     }
     double lse() const { return sum == 0 ? -HUGE_VAL : max + std::log(sum); }
   };
@@ -256,16 +259,20 @@ class FakeKernel : public Kernel {
     const int splits = num_splits(p);
     const auto live = live_splits(contract_.split_rule, p.s_kv[seq], splits);
     if (live.empty() && splits == 1) write_final(p, t, token, head, Softmax{});
-    const auto* const q = at<std::uint16_t>(t.q) + token * p.q_stride_t() + head * p.q_stride_h();
+    const Elements q =
+        Elements(at<std::byte>(t.q), p.q_type) + (token * p.q_stride_t() + head * p.q_stride_h());
+    const double q_scale = t.q_scale.bytes > 0 ? *at<float>(t.q_scale) : 1;
+    const double kv_scale = t.kv_scale.bytes > 0 ? *at<float>(t.kv_scale) : 1;
     for (int split = 0; split < static_cast<int>(live.size()); ++split) {
       Softmax softmax;
       const int end =
           split + 1 == static_cast<int>(live.size()) ? visible : std::min(visible, live[split].end);
       for (int j = live[split].begin; j < end; ++j) {
-        const std::uint16_t* const k = kv_row(p, t, seq, j);
+        const Elements k = kv_row(p, t, seq, j);
         double x = 0;
-        for (int d = 0; d < kDQk; ++d) x += double{decode_bf16(q[d])} * decode_bf16(k[d]);
-        softmax.add(x * p.sm_scale, k, defect_ == Defect::kSkipsTheAccumulatorsRescale);
+        for (int d = 0; d < kDQk; ++d) x += double{q[d]} * k[d];
+        softmax.add(x * p.sm_scale * q_scale * kv_scale, k, kv_scale,
+                    defect_ == Defect::kSkipsTheAccumulatorsRescale);
       }
       if (splits == 1) return write_final(p, t, token, head, softmax);
       write_partial(p, t, (token * splits + split) * p.h_q + head, softmax);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "harness/core/check.hpp"
@@ -67,23 +68,52 @@ constexpr std::size_t kRowsAtOnce = 256;  // that a thread takes: a row alone is
   const auto fill_row = [&](int, std::size_t i) {
     const auto row = static_cast<std::int64_t>(i);
     const std::int64_t token = row / p.h_q, head = row % p.h_q;
-    std::uint16_t* const at =
-        inputs.q.data<std::uint16_t>() + token * p.q_stride_t() + head * p.q_stride_h();
-    sampler.fill_q(tokens[token].first, tokens[token].second, static_cast<int>(head), {at, kDQk});
+    std::byte* const at =
+        inputs.q.data<std::byte>() +
+        (token * p.q_stride_t() + head * p.q_stride_h()) * bytes_of_element(p.q_type);
+    store_q(p, sampler, tokens[token].first, tokens[token].second, static_cast<int>(head), at);
   };
   return parallel_for(threads, static_cast<std::size_t>(p.rows()), fill_row, kRowsAtOnce);
 }
 
 // Tokens past a sequence's end, in its last page, stay poisoned.
-void fill_page(const Problem& p, const Sampler& sampler, Content content, std::uint16_t* page) {
+void fill_page(const Problem& p, const Sampler& sampler, Content content, std::byte* page) {
   const int end = content.owner == kPrefixOwner ? p.shared_prefix : p.s_kv[content.owner];
   const int first = static_cast<int>(content.page * p.page_size);
   for (int token = first; token < std::min(end, first + p.page_size); ++token) {
-    sampler.fill_kv(content.owner, token, {page + std::int64_t{token - first} * kDQk, kDQk});
+    store_kv(p, sampler, content.owner, token,
+             page + (token - first) * kDQk * bytes_of_element(p.kv_type));
   }
 }
 
 }  // namespace
+
+namespace {
+
+// Rows of bf16 are drawn in place.
+template <class Draw>
+void store_row(Storage storage, float descale, std::byte* to, const Draw& draw) {
+  if (storage == Storage::kBf16) {
+    draw(std::span{reinterpret_cast<std::uint16_t*>(to), kDQk});
+    return;
+  }
+  std::array<std::uint16_t, kDQk> drawn;
+  draw(std::span<std::uint16_t>{drawn});
+  store_elements(drawn.data(), kDQk, storage, descale, to);
+}
+
+}  // namespace
+
+void store_q(const Problem& p, const Sampler& sampler, int sequence, int token, int head,
+             std::byte* to) {
+  store_row(p.q_type, p.q_scale, to,
+            [&](std::span<std::uint16_t> row) { sampler.fill_q(sequence, token, head, row); });
+}
+
+void store_kv(const Problem& p, const Sampler& sampler, int owner, int token, std::byte* to) {
+  store_row(p.kv_type, p.kv_scale, to,
+            [&](std::span<std::uint16_t> row) { sampler.fill_kv(owner, token, row); });
+}
 
 std::vector<std::int32_t> place_pages(PageOrder order, std::int64_t base, std::size_t pages,
                                       std::size_t spare, Seed seed) {
@@ -118,20 +148,16 @@ Result<Inputs> generate(const Case& c, const Walk& walk, int threads, std::uint1
 
   Inputs inputs;
   fill_tables(p, ids, inputs);
-  inputs.num_pages =
+  const std::int64_t num_pages =
       p.page_base + static_cast<std::int64_t>(contents.size()) + spare_pages(contents.size());
-  auto q = PoisonedMemory::make(p.total_q() * p.q_stride_t() * sizeof(std::uint16_t), poison);
-  if (!q.ok()) return q.trouble();
-  inputs.q = std::move(*q);
-  const std::int64_t page_elements = std::int64_t{p.page_size} * kDQk;
-  auto kv = PoisonedMemory::make(inputs.num_pages * page_elements * sizeof(std::uint16_t), poison);
-  if (!kv.ok()) return kv.trouble();
-  inputs.kv = std::move(*kv);
+  const Outcome made = make_rows(p, p.total_q(), num_pages, poison, inputs);
+  if (!made.ok()) return made.trouble();
 
   const auto sampler = distribution->prepare(p, walk, c.seed);
-  std::uint16_t* const pool = inputs.kv.data<std::uint16_t>();
+  std::byte* const pool = inputs.kv.data<std::byte>();
+  const std::int64_t page_bytes = std::int64_t{p.page_size} * kDQk * bytes_of_element(p.kv_type);
   const auto fill = [&](int, std::size_t i) {
-    fill_page(p, *sampler, contents[i], pool + ids[i] * page_elements);
+    fill_page(p, *sampler, contents[i], pool + ids[i] * page_bytes);
   };
   if (!fill_q(p, *sampler, threads, inputs) ||
       !parallel_for(threads, contents.size(), fill, kRowsAtOnce)) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -155,6 +157,49 @@ TEST(Generate, ReachesPagesBeyondFourGib) {
   std::vector<std::uint16_t> expected(kDQk);
   fill_normal(stream_of(Seed{3}, Tensor::kKv, 0, 39), expected);
   EXPECT_EQ(kv_row(p, in, 0, 39), expected);
+}
+
+Elements stored_row(const Problem& p, const Inputs& in, int seq, int token) {
+  const std::int64_t page = in.kv_indices[in.kv_indptr[seq] + token / p.page_size];
+  return in.kv_elements() + (page * p.page_size + token % p.page_size) * kDQk;
+}
+
+TEST(Generate, Fp8HoldsTheNumbersOfBf16DividedByItsDescaleFactor) {
+  Problem fp8 = kRagged;
+  fp8.q_type = fp8.kv_type = Storage::kFp8;
+  fp8.q_scale = 0.5f;
+  fp8.kv_scale = 3;
+  for (const char* distribution : {"normal", "needles"}) {
+    const Inputs in = made(fp8, distribution), of_bf16 = made(kRagged, distribution);
+    EXPECT_EQ(in.q_scale, std::vector<float>{0.5f});
+    EXPECT_EQ(in.kv_scale, std::vector<float>{3});
+    const auto expect_stored = [](float actual, float drawn, float scale) {
+      const double away = std::abs(double{actual} * scale - drawn);
+      ASSERT_LE(away, std::max(std::abs(drawn) * 0x1p-4, 0x1p-11 * scale)) << drawn;
+      ASSERT_FALSE(std::isnan(actual));
+    };
+    for (std::int64_t i = 0; i < fp8.rows() * kDQk; ++i) {
+      expect_stored(in.q_elements()[i], of_bf16.q_elements()[i], 0.5f);
+    }
+    for (int d = 0; d < kDQk; ++d) {
+      expect_stored(stored_row(fp8, in, 2, 129)[d], stored_row(kRagged, of_bf16, 2, 129)[d], 3);
+    }
+  }
+}
+
+TEST(Generate, PoisonsFp8WithItsOwnNanExactlyWhereNoTokenIs) {
+  Problem p = kRagged;
+  p.q_pad = 24;
+  p.q_type = p.kv_type = Storage::kFp8;
+  const Inputs in = made(p);
+  ASSERT_EQ(in.q.size(), p.rows() * 600u);
+  ASSERT_EQ(in.kv.size(), in.num_pages * 16u * kDQk);
+  for (std::int64_t i = 0; i < p.rows() * 600; ++i) {
+    ASSERT_EQ(in.q.data<std::uint8_t>()[i] == 0x80, i % 600 >= kDQk) << i;
+  }
+  const auto* const bytes = in.kv.data<std::uint8_t>();
+  EXPECT_EQ(std::count(bytes, bytes + in.kv.size(), 0x80),
+            std::ssize(in.kv.bytes()) - (65 + 130 + 16) * kDQk);
 }
 
 TEST(Generate, RefusesAnUnknownDistribution) {

@@ -54,13 +54,9 @@ Result<ServingMemory> ServingMemory::make(const Case& c, const std::vector<Move>
   memory.case_ = c;
   memory.physical_ = place_pages(p.page_order, 0, capacity.pages, kSparePages, c.seed);
   Inputs& inputs = memory.inputs_;
-  inputs.num_pages = capacity.pages + kSparePages;
-  auto q = PoisonedMemory::make(capacity.query_tokens * p.q_stride_t() * 2, kPoison16);
-  if (!q.ok()) return q.trouble();
-  inputs.q = std::move(*q);
-  auto kv = PoisonedMemory::make(inputs.num_pages * p.page_size * kDQk * 2, kPoison16);
-  if (!kv.ok()) return kv.trouble();
-  inputs.kv = std::move(*kv);
+  const Outcome made =
+      make_rows(p, capacity.query_tokens, capacity.pages + kSparePages, kPoison16, inputs);
+  if (!made.ok()) return made.trouble();
   inputs.qo_indptr.assign(capacity.rows + 1, kHostilePage);
   inputs.kv_indptr.assign(capacity.rows + 1, kHostilePage);
   inputs.kv_last_page_len.assign(capacity.rows, kHostilePage);
@@ -91,7 +87,9 @@ void ServingMemory::write_new_tokens(const Kernel& kernel, const ServingBatch& b
     for (; written < request.s_kv; ++written) {
       const std::int64_t page = physical_[request.pages[written / page_size]];
       const std::int64_t row = page * page_size + written % page_size;
-      sampler->fill_kv(0, written, {inputs_.kv.data<std::uint16_t>() + row * kDQk, kDQk});
+      const Problem& p = case_.problem;
+      store_kv(p, *sampler, 0, written,
+               inputs_.kv.data<std::byte>() + row * kDQk * bytes_of_element(p.kv_type));
     }
   }
 }
@@ -109,9 +107,10 @@ void ServingMemory::write_batch(const Kernel& kernel, const ServingBatch& batch,
     inputs_.kv_last_page_len[seq] = p.s_kv[seq] == 0 ? 0 : (p.s_kv[seq] - 1) % p.page_size + 1;
     for (const int page : request.pages) inputs_.kv_indices[entry++] = physical_[page];
     for (int i = 0; i < p.s_q[seq]; ++i, ++token) {
-      std::uint16_t* const row = inputs_.q.data<std::uint16_t>() + token * p.q_stride_t();
       for (int head = 0; head < p.h_q; ++head) {
-        sampler->fill_q(0, i, head, {row + head * p.q_stride_h(), kDQk});
+        const std::int64_t at = token * p.q_stride_t() + head * p.q_stride_h();
+        store_q(p, *sampler, 0, i, head,
+                inputs_.q.data<std::byte>() + at * bytes_of_element(p.q_type));
       }
     }
   }

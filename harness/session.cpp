@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "harness/core/poison.hpp"
+
 namespace attest {
 namespace {
 
@@ -86,20 +88,29 @@ void Session::open(const std::string& code_objects, std::initializer_list<const 
       device_.load_module(code_objects + "/" + kernel_.code_object(device_.target()));
   if (!module.ok()) return bench_.fail(module.trouble());
   module_ = *module;
-  const auto allocate = [&](Buffer& buffer, const char* label, const auto& bytes_in) {
+  const auto allocate = [&](Buffer& buffer, const char* label, std::uint16_t fill,
+                            const auto& bytes_in) {
     std::size_t most = 0;
     for (const Inputs* one : inputs) most = std::max(most, bytes_in(*one));
-    bench_.allocate(buffer, label, most);
+    bench_.allocate(buffer, label, most, fill);
   };
   const auto table = [](auto member) {
     return [member](const Inputs& one) { return bytes_of(one.*member).size(); };
   };
-  allocate(tensors_.q, "q", [](const Inputs& one) { return one.q.size(); });
-  allocate(tensors_.kv, "kv", [](const Inputs& one) { return one.kv.size(); });
-  allocate(tensors_.qo_indptr, "qo_indptr", table(&Inputs::qo_indptr));
-  allocate(tensors_.kv_indptr, "kv_indptr", table(&Inputs::kv_indptr));
-  allocate(tensors_.kv_indices, "kv_indices", table(&Inputs::kv_indices));
-  allocate(tensors_.kv_last_page_len, "kv_last_page_len", table(&Inputs::kv_last_page_len));
+  const Inputs& first = **inputs.begin();
+  kv_poison_ = poison_of(first.kv_type, poison_);
+  allocate(tensors_.q, "q", poison_of(first.q_type, poison_),
+           [](const Inputs& one) { return one.q.size(); });
+  allocate(tensors_.kv, "kv", kv_poison_, [](const Inputs& one) { return one.kv.size(); });
+  const auto allocate_table = [&](Buffer& buffer, const char* label, auto member) {
+    allocate(buffer, label, poison_, table(member));
+  };
+  allocate_table(tensors_.q_scale, "q_scale", &Inputs::q_scale);
+  allocate_table(tensors_.kv_scale, "kv_scale", &Inputs::kv_scale);
+  allocate_table(tensors_.qo_indptr, "qo_indptr", &Inputs::qo_indptr);
+  allocate_table(tensors_.kv_indptr, "kv_indptr", &Inputs::kv_indptr);
+  allocate_table(tensors_.kv_indices, "kv_indices", &Inputs::kv_indices);
+  allocate_table(tensors_.kv_last_page_len, "kv_last_page_len", &Inputs::kv_last_page_len);
   bench_.allocate(tensors_.o, "o", sizes.o);
   bench_.allocate(tensors_.lse, "lse", sizes.lse);
   bench_.allocate(tensors_.partial_o, "partial_o", sizes.partial_o);
@@ -110,12 +121,14 @@ void Session::write(const Inputs& inputs) {
   bench_.write(tensors_.q, 0, inputs.q.bytes());
   const std::vector<Extent> used = used_extents(inputs);
   if (used != used_) {
-    for (const Extent& e : used_) bench_.fill_with_poison(tensors_.kv, e);
+    for (const Extent& e : used_) bench_.fill(tensors_.kv, e, kv_poison_);
     used_ = used;
   }
   for (const Extent& e : used) {
     bench_.write(tensors_.kv, e.begin, inputs.kv.bytes().subspan(e.begin, e.end - e.begin));
   }
+  bench_.write(tensors_.q_scale, 0, bytes_of(inputs.q_scale));
+  bench_.write(tensors_.kv_scale, 0, bytes_of(inputs.kv_scale));
   bench_.write(tensors_.qo_indptr, 0, bytes_of(inputs.qo_indptr));
   bench_.write(tensors_.kv_indptr, 0, bytes_of(inputs.kv_indptr));
   bench_.write(tensors_.kv_indices, 0, bytes_of(inputs.kv_indices));
@@ -247,6 +260,8 @@ void Session::find_changed_inputs(const Inputs& inputs, std::vector<std::string>
     compare(buffer, label, {0, expected.size()}, expected);
   };
   whole(tensors_.q, "q", inputs.q.bytes());
+  whole(tensors_.q_scale, "q_scale", bytes_of(inputs.q_scale));
+  whole(tensors_.kv_scale, "kv_scale", bytes_of(inputs.kv_scale));
   whole(tensors_.qo_indptr, "qo_indptr", bytes_of(inputs.qo_indptr));
   whole(tensors_.kv_indptr, "kv_indptr", bytes_of(inputs.kv_indptr));
   whole(tensors_.kv_indices, "kv_indices", bytes_of(inputs.kv_indices));

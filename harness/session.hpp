@@ -27,7 +27,8 @@ class Session {
   Session(const Kernel& kernel, Device& device, std::uint16_t poison)
       : kernel_(kernel), device_(device), poison_(poison), bench_(device, poison) {}
 
-  // Buffers for each of `inputs` in turn, and for outputs of these sizes; all hold poison.
+  // Buffers for each of `inputs` in turn, which are stored alike, and for outputs of these sizes;
+  // all hold poison.
   void open(const std::string& code_objects, std::initializer_list<const Inputs*> inputs,
             const OutputSizes& sizes);
   // Writes the inputs over those that were there. Pages that are not used any more hold poison.
@@ -63,7 +64,7 @@ class Session {
 
   const Kernel& kernel_;
   Device& device_;
-  std::uint16_t poison_;
+  std::uint16_t poison_, kv_poison_ = poison_;
   Bench bench_;
   Module module_;
   MlaTensors tensors_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "harness/core/poison.hpp"
@@ -115,6 +117,74 @@ TEST(Session, PagesThatAreNotUsedAnyMoreHoldPoisonAndNoInputSeemsChanged) {
   const auto output = session.collect(small.problem, inputs);
   ASSERT_TRUE(output.ok());
   EXPECT_TRUE(output->damage.empty()) << output->damage[0];
+}
+
+std::vector<std::uint8_t> bytes_in(FakeDevice& device, const Buffer& buffer) {
+  std::vector<std::uint8_t> bytes(buffer.bytes);
+  EXPECT_TRUE(device.read(buffer, 0, std::as_writable_bytes(std::span{bytes})).ok());
+  return bytes;
+}
+
+// A kernel that keeps what it was given.
+class Seen : public FakeKernel {
+ public:
+  Outcome launch(Device&, Module, const Problem&, const MlaTensors& t) const override {
+    tensors = t;
+    return Done{};
+  }
+  mutable MlaTensors tensors;
+};
+
+TEST(Session, AnFp8TensorIsOfBytesWithItsDescaleFactorAndNanWhereNobodyWrote) {
+  const Case c =
+      *parse_token("v1:h=2:s=70:page=16:splits=2:qpad=8:qt=fp8:kvt=fp8:qscale=0.5:kvscale=3");
+  Seen kernel;
+  FakeDevice device;
+  const Inputs inputs = std::move(*generate(c, walk_of(kernel, c.problem), 1));
+  Session session(kernel, device, kPoison16);
+  session.open("", {&inputs}, output_sizes(kernel, c.problem));
+  session.write(inputs);
+  session.launch(c.problem);
+  const MlaTensors& t = kernel.tensors;
+  EXPECT_EQ(t.q.bytes, 2u * 584);
+  EXPECT_EQ(t.kv.bytes, inputs.num_pages * 16u * 576);
+  ASSERT_EQ(t.q_scale.bytes, 4u);
+  ASSERT_EQ(t.kv_scale.bytes, 4u);
+  EXPECT_EQ(*reinterpret_cast<const float*>(t.q_scale.address), 0.5f);
+  EXPECT_EQ(*reinterpret_cast<const float*>(t.kv_scale.address), 3.0f);
+  const auto kv = bytes_in(device, t.kv);
+  EXPECT_GE(std::ranges::count(kv, 0x80), (inputs.num_pages - 5) * 16 * 576);  // unused pages
+  EXPECT_EQ(*reinterpret_cast<const std::uint8_t*>(t.kv.address - 1), 0x80);   // a guard zone
+  const auto lse = bytes_in(device, t.lse);
+  EXPECT_EQ(lse[0] | lse[1] << 8, kPoison16);
+}
+
+TEST(Session, Bf16HasNoDescaleFactors) {
+  const Case c = *parse_token("v1:h=2:s=70:splits=2");
+  Seen kernel;
+  FakeDevice device;
+  const Inputs inputs = std::move(*generate(c, walk_of(kernel, c.problem), 1));
+  Session session(kernel, device, kPoison16);
+  session.open("", {&inputs}, output_sizes(kernel, c.problem));
+  session.launch(c.problem);
+  EXPECT_EQ(kernel.tensors.q_scale.bytes, 0u);
+  EXPECT_EQ(kernel.tensors.kv_scale.bytes, 0u);
+}
+
+TEST(Session, PagesOfFp8ThatAreNotUsedAnyMoreHoldItsNan) {
+  const Case large = *parse_token("v1:h=2:s=300,90:page=16:splits=3:seed=4:kvt=fp8");
+  const Case small = *parse_token("v1:h=1:s=70:page=16:splits=2:kvt=fp8");
+  Seen kernel;
+  FakeDevice device;
+  const Inputs before = std::move(*generate(large, walk_of(kernel, large.problem), 1));
+  const Inputs inputs = std::move(*generate(small, walk_of(kernel, small.problem), 1));
+  Session session(kernel, device, kPoison16);
+  session.open("", {&inputs, &before}, output_sizes(kernel, large.problem));
+  session.write(before);
+  session.write(inputs);
+  session.launch(small.problem);
+  const auto kv = bytes_in(device, kernel.tensors.kv);
+  EXPECT_EQ(std::ranges::count(kv, 0x80), std::ssize(kv) - 70 * 576);
 }
 
 TEST(Session, TheFirstTroubleSticks) {

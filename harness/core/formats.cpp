@@ -69,6 +69,17 @@ float decode_fp8(std::uint8_t code, Fp8 format) {
   return (code & 0x80) != 0 ? -magnitude : magnitude;
 }
 
+const std::array<float, 256>& fnuz_values() {
+  static const std::array<float, 256> kValues = [] {
+    std::array<float, 256> values{};
+    for (int code = 0; code < 256; ++code) {
+      values[code] = decode_fp8(static_cast<std::uint8_t>(code), Fp8::kE4m3fnuz);
+    }
+    return values;
+  }();
+  return kValues;
+}
+
 std::uint8_t encode_fp8(double value, Fp8 format, Fp8Overflow overflow, Rounding rounding) {
   const bool fn = format == Fp8::kE4m3fn;
   const std::uint8_t sign = std::signbit(value) ? 0x80 : 0;

@@ -3,6 +3,7 @@
 // so one rounding is all there is. Sources: OCP OFP8 and MX specifications; amd_hip_fp8.h and
 // hip_float8_impl.h (HIP); CK's e8m0.hpp and type_convert.hpp; cuda_fp8.hpp (NVIDIA).
 #pragma once
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -46,6 +47,8 @@ enum class Fp8Overflow {
 float decode_fp8(std::uint8_t code, Fp8 format);
 std::uint8_t encode_fp8(double value, Fp8 format, Fp8Overflow overflow = Fp8Overflow::kSaturate,
                         Rounding rounding = Rounding::kNearestEven);
+// The value of each code of e4m3fnuz.
+const std::array<float, 256>& fnuz_values();
 constexpr double largest_fp8(Fp8 format) { return format == Fp8::kE4m3fn ? 448.0 : 240.0; }
 
 // ---- E8M0 scales (UE8M0): 2^(code - 127), 255 is NaN ----

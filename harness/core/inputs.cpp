@@ -9,6 +9,8 @@
 #include <cstring>
 #include <utility>
 
+#include "harness/core/poison.hpp"
+
 namespace attest {
 namespace {
 
@@ -78,6 +80,24 @@ Result<PoisonedMemory> PoisonedMemory::make(std::size_t bytes, std::uint16_t fil
   memory.bytes_ = bytes;
   memory.mapped_bytes_ = mapped_bytes;
   return memory;
+}
+
+Outcome make_rows(const Problem& p, std::int64_t query_tokens, std::int64_t num_pages,
+                  std::uint16_t poison, Inputs& inputs) {
+  auto q = PoisonedMemory::make(query_tokens * p.q_stride_t() * bytes_of_element(p.q_type),
+                                poison_of(p.q_type, poison));
+  if (!q.ok()) return q.trouble();
+  auto kv = PoisonedMemory::make(num_pages * p.page_size * kDQk * bytes_of_element(p.kv_type),
+                                 poison_of(p.kv_type, poison));
+  if (!kv.ok()) return kv.trouble();
+  inputs.q = std::move(*q);
+  inputs.kv = std::move(*kv);
+  inputs.q_type = p.q_type;
+  inputs.kv_type = p.kv_type;
+  inputs.num_pages = num_pages;
+  if (p.q_type == Storage::kFp8) inputs.q_scale = {p.q_scale};
+  if (p.kv_type == Storage::kFp8) inputs.kv_scale = {p.kv_scale};
+  return Done{};
 }
 
 PoisonedMemory::PoisonedMemory(PoisonedMemory&& other) noexcept

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "harness/core/elements.hpp"
+#include "harness/core/problem.hpp"
 #include "harness/core/trouble.hpp"
 
 namespace attest {
@@ -44,14 +46,24 @@ class PoisonedMemory {
 };
 
 struct Inputs {
-  PoisonedMemory q;   // [total_q, h_q, 576] bf16 at the problem's strides; pads are poisoned
-  PoisonedMemory kv;  // [num_pages, page_size, 576] bf16; what no sequence uses is poisoned
+  PoisonedMemory q;   // [total_q, h_q, 576] at the problem's strides; pads are poisoned
+  PoisonedMemory kv;  // [num_pages, page_size, 576]; what no sequence uses is poisoned
+  Storage q_type = Storage::kBf16, kv_type = Storage::kBf16;
+  std::vector<float> q_scale, kv_scale;  // [1] the descale factor of an fp8 tensor; else empty
   std::int64_t num_pages = 0;
   std::vector<std::int32_t> qo_indptr;         // [b + 1] query tokens
   std::vector<std::int32_t> kv_indptr;         // [b + 1] entries of kv_indices
   std::vector<std::int32_t> kv_indices;        // physical page ids
   std::vector<std::int32_t> kv_last_page_len;  // [b] 1..page_size; 0 where s_kv is 0
   std::vector<std::int32_t> used_pages;  // physical ids that any sequence uses, sorted, once each
+
+  Elements q_elements() const { return {q.data<std::byte>(), q_type}; }
+  Elements kv_elements() const { return {kv.data<std::byte>(), kv_type}; }
 };
+
+// Makes q, for so many query tokens, and kv, of so many pages, as the problem stores them: all
+// poison. Trouble kInfra when the machine has no memory for it.
+Outcome make_rows(const Problem& problem, std::int64_t query_tokens, std::int64_t num_pages,
+                  std::uint16_t poison, Inputs& inputs);
 
 }  // namespace attest

@@ -12,34 +12,40 @@
 
 namespace attest {
 
-// Buffers that the harness prepared. Shapes: problem.hpp names the letters; strides are the problem's.
+// Buffers that the harness prepared. Shapes: problem.hpp names the letters; strides are the
+// problem's.
 struct MlaTensors {
-  Buffer q;                 // [total_q, h_q, 576] bf16
-  Buffer kv;                // [pages, page_size, 576] bf16; V is the first 512 columns
+  Buffer q;                 // [total_q, h_q, 576] bf16 or fp8: Problem::q_type
+  Buffer kv;                // [pages, page_size, 576] bf16 or fp8; V is the first 512 columns
+  Buffer q_scale;           // [1] fp32, the descale factor; empty unless q is fp8
+  Buffer kv_scale;          // [1] fp32, of kv; empty unless it is fp8
   Buffer qo_indptr;         // [b + 1] int32, query tokens
   Buffer kv_indptr;         // [b + 1] int32, entries of kv_indices
   Buffer kv_indices;        // physical page ids, int32
   Buffer kv_last_page_len;  // [b] int32, 1..page_size; of a sequence with s_kv == 0: 0
   Buffer o;                 // [total_q, h_q, 512] bf16
   Buffer lse;               // [total_q, h_q] fp32, natural log, dense
-  Buffer partial_o;         // [total_q, num_splits, h_q, 512] fp32 or bf16, dense; empty when num_splits == 1
-  Buffer partial_lse;       // [total_q, num_splits, h_q] fp32, natural log, dense; empty likewise
+  // Both are empty when num_splits == 1.
+  Buffer partial_o;    // [total_q, num_splits, h_q, 512] fp32 or bf16, dense
+  Buffer partial_lse;  // [total_q, num_splits, h_q] fp32, natural log, dense
 };
 
 class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::string_view name() const = 0;
-  virtual std::string_view summary() const = 0;  // one line for `attest list`
+  virtual std::string_view summary() const = 0;                 // one line for `attest list`
   virtual Contract contract(const Problem& problem) const = 0;  // what it promises for this problem
   // Empty when the kernel takes the problem; else the reason it does not.
   virtual std::string why_unsupported(const Problem& problem) const = 0;
   // The number of splits it runs the problem with: the problem's own, or its rule's choice.
   virtual int num_splits(const Problem& problem) const = 0;
-  // Path of the code object for a device's target, below the code-object folder: "mla_decode.gfx942.co".
+  // Path of the code object for a device's target, below the code-object folder:
+  // "mla_decode.gfx942.co".
   virtual std::string code_object(std::string_view target) const = 0;
-  // The same kernel without memory of earlier launches, as a new process would have it. Each case begins with one, so
-  // that a launcher that keeps plans, sizes or specialisations fails in the case that shows it, and fails again.
+  // The same kernel without memory of earlier launches, as a new process would have it. Each case
+  // begins with one, so that a launcher that keeps plans, sizes or specialisations fails in the
+  // case that shows it, and fails again.
   virtual std::unique_ptr<Kernel> fresh() const = 0;
   virtual Outcome launch(Device& device, Module module, const Problem& problem,
                          const MlaTensors& tensors) const = 0;

@@ -52,10 +52,21 @@ std::string layout_invalid(const Problem& p) {
       !why.empty()) {
     return why;
   }
-  if (auto why = outside("kv_indptr_start", p.kv_indptr_start, 0, 1 << 20); !why.empty()) return why;
+  if (auto why = outside("kv_indptr_start", p.kv_indptr_start, 0, 1 << 20); !why.empty())
+    return why;
   for (auto [field, pad] : {std::pair{"q_pad", p.q_pad}, std::pair{"o_pad", p.o_pad}}) {
     if (auto why = outside(field, pad, 0, 4096); !why.empty()) return why;
     if (pad % 8 != 0) return fmt::format("{} = {} is no multiple of 8 elements", field, pad);
+  }
+  return {};
+}
+
+std::string descale_invalid(const char* field, Storage storage, float scale) {
+  if (storage == Storage::kBf16 && scale != 1) {
+    return fmt::format("{} = {} means nothing: the tensor is stored in bf16", field, scale);
+  }
+  if (!(scale >= kMinDescale && scale <= kMaxDescale)) {
+    return fmt::format("{} = {} is outside {}..{}", field, scale, kMinDescale, kMaxDescale);
   }
   return {};
 }
@@ -68,6 +79,8 @@ std::string why_invalid(const Problem& p) {
   if (!(p.sm_scale == p.sm_scale) || p.sm_scale > 1e6f || p.sm_scale < -1e6f) {
     return fmt::format("sm_scale = {} is not a finite number within 1e6", p.sm_scale);
   }
+  if (auto why = descale_invalid("q_scale", p.q_type, p.q_scale); !why.empty()) return why;
+  if (auto why = descale_invalid("kv_scale", p.kv_type, p.kv_scale); !why.empty()) return why;
   if (auto why = lengths_invalid(p); !why.empty()) return why;
   return layout_invalid(p);
 }

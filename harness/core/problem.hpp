@@ -1,6 +1,6 @@
 // Problem: what is computed. No data, no pointers. The field's letters:
-//   b sequences; s_q query tokens and s_kv cached tokens of a sequence; h_q query heads (h_kv is 1 in MLA);
-//   total_q = sum of s_q; row = (query token, head) = token * h_q + head.
+//   b sequences; s_q query tokens and s_kv cached tokens of a sequence; h_q query heads (h_kv is 1
+//   in MLA); total_q = sum of s_q; row = (query token, head) = token * h_q + head.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +17,18 @@ inline constexpr int kDRope = 64;
 enum class PageOrder { kShuffled, kSequential, kReversed };
 enum class GridOrder { kAuto, kSplitMinor, kSplitMajor };
 
+// How the elements of q and of the cache are stored.
+enum class Storage {
+  kBf16,
+  // e4m3fnuz, the fp8 of gfx940..gfx942: bias 8, largest 240, NaN is 0x80 alone, no infinity and no
+  // -0. The value of an element is that of its code times the tensor's descale factor. (The e4m3fn
+  // of gfx950 and NVIDIA is another format: the same code is worth twice as much.)
+  kFp8,
+};
+constexpr std::int64_t bytes_of_element(Storage storage) {
+  return storage == Storage::kFp8 ? 1 : 2;
+}
+
 struct Problem {
   int h_q = 16;                  // 1..128
   std::vector<int> s_kv = {64};  // [b] tokens in the cache, 0 allowed
@@ -32,6 +44,10 @@ struct Problem {
   int kv_indptr_start = 0;     // entries of kv_indices that belong to nobody, before the first
   int q_pad = 0;               // elements between one head's q and the next, multiple of 8
   int o_pad = 0;               // elements between one head's o and the next, multiple of 8
+  Storage q_type = Storage::kBf16;
+  Storage kv_type = Storage::kBf16;
+  float q_scale = 1;   // descale factors of the whole tensor: a value is its code's times this.
+  float kv_scale = 1;  // Of an fp8 tensor; 1 where the tensor is bf16
 
   bool operator==(const Problem&) const = default;
 
@@ -40,23 +56,30 @@ struct Problem {
   std::int64_t rows() const { return std::int64_t{1} * total_q() * h_q; }
   int max_s_q() const;
   std::int64_t total_kv() const;
+  // What multiplies the dot product of the stored codes: the softmax scale and both descale
+  // factors. Of bf16, sm_scale itself.
+  double logit_scale() const { return double{sm_scale} * q_scale * kv_scale; }
   // Tokens that query token i (0-based) of sequence `seq` sees: the first visible() of its cache.
   int visible(int seq, int i) const;
   std::int64_t q_stride_h() const { return kDQk + q_pad; }  // elements
   std::int64_t q_stride_t() const { return h_q * q_stride_h(); }
   std::int64_t o_stride_h() const { return kDV + o_pad; }
   std::int64_t o_stride_t() const { return h_q * o_stride_h(); }
-  std::int64_t pages_of(int seq) const { return (std::int64_t{s_kv[seq]} + page_size - 1) / page_size; }
+  std::int64_t pages_of(int seq) const {
+    return (std::int64_t{s_kv[seq]} + page_size - 1) / page_size;
+  }
 };
 
-// Empty when the problem is well formed and within the limits of attest; else what is wrong with which field.
+// Empty when the problem is well formed and within the limits of attest; else what is wrong with
+// which field.
 std::string why_invalid(const Problem& problem);
 
 inline constexpr int kMaxHeads = 128;
+inline constexpr float kMinDescale = 1e-9f, kMaxDescale = 1e9f;
 inline constexpr int kMaxQueryTokens = 8;
 inline constexpr int kMaxSplits = 256;
 inline constexpr int kMaxBatch = 4096;
-inline constexpr int kMaxContext = 1 << 20;                 // tokens of one sequence
+inline constexpr int kMaxContext = 1 << 20;                         // tokens of one sequence
 inline constexpr std::int64_t kMaxTotalKv = std::int64_t{1} << 22;  // tokens of all sequences
 
 }  // namespace attest

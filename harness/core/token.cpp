@@ -158,6 +158,7 @@ const std::uint64_t& data_seed(const Case& c) { return c.seed.value; }
 const std::uint64_t& schedule_seed(const Case& c) { return c.schedule.seed; }
 
 constexpr std::array<std::string_view, 3> kPageOrders = {"shuffled", "sequential", "reversed"};
+constexpr std::array<std::string_view, 2> kStorages = {"bf16", "fp8"};
 constexpr std::array<std::string_view, 3> kGridOrders = {"auto", "split_minor", "split_major"};
 
 // In canonical order. The kernel is always printed: a name without it would not say what failed.
@@ -184,6 +185,10 @@ const Key kKeys[] = {
                                           "entries of kv_indices before the first used one"),
     number_key<&Problem::q_pad>("qpad", "elements between two heads of q, a multiple of 8"),
     number_key<&Problem::o_pad>("opad", "elements between two heads of o, a multiple of 8"),
+    choice_key<&Problem::q_type, kStorages>("qt", "bf16 or fp8: how q is stored"),
+    choice_key<&Problem::kv_type, kStorages>("kvt", "bf16 or fp8: how the cache is stored"),
+    number_key<&Problem::q_scale>("qscale", "the descale factor of an fp8 q, 1e-9..1e9"),
+    number_key<&Problem::kv_scale>("kvscale", "the descale factor of an fp8 cache, 1e-9..1e9"),
     {"dist", "the name of a distribution, see `attest list`",
      [](const Case& c) { return c.distribution == Case{}.distribution ? "" : c.distribution; },
      [](std::string_view text, Case& c) { return parse_name(text, c.distribution); }},

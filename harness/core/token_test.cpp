@@ -24,6 +24,11 @@ float any_scale() {
   return scale;
 }
 
+float any_descale() {
+  return std::ldexp(static_cast<float>(*rc::gen::inRange(1 << 23, 1 << 24)),
+                    *rc::gen::inRange(-50, 2));
+}
+
 // Lengths in runs, as batches have them.
 std::vector<int> any_lengths(std::size_t count, int low, int high) {
   std::vector<int> lengths;
@@ -54,6 +59,11 @@ Problem any_problem() {
   p.kv_indptr_start = *often(0, rc::gen::inRange(0, 1 << 20));
   p.q_pad = 8 * *often(0, rc::gen::inRange(0, 512));
   p.o_pad = 8 * *often(0, rc::gen::inRange(0, 512));
+  const auto any_storage = [] { return *often(Storage::kBf16, rc::gen::just(Storage::kFp8)); };
+  p.q_type = any_storage();
+  p.kv_type = any_storage();
+  if (p.q_type == Storage::kFp8) p.q_scale = any_descale();
+  if (p.kv_type == Storage::kFp8) p.kv_scale = any_descale();
   return p;
 }
 
@@ -154,6 +164,30 @@ TEST(Token, RefusesWhatIsBeyondTheLimits) {
   EXPECT_TRUE(says(trouble_of("v1:s=64x3:q=1,2"), "s_q has 2 entries"));
   EXPECT_TRUE(says(trouble_of("v1:scale=nan"), "sm_scale"));
   EXPECT_TRUE(says(trouble_of("v1:page=32"), "page_size = 32"));
+  EXPECT_TRUE(says(trouble_of("v1:qt=fp8:qscale=0"), "q_scale = 0 is outside"));
+  EXPECT_TRUE(says(trouble_of("v1:kvt=fp8:kvscale=-1"), "kv_scale = -1 is outside"));
+  EXPECT_TRUE(says(trouble_of("v1:kvt=fp8:kvscale=nan"), "kv_scale = nan is outside"));
+  EXPECT_TRUE(says(trouble_of("v1:kvt=fp8:kvscale=2e9"), "is outside"));
+}
+
+TEST(Token, OfFp8SaysHowItIsStoredBehindTheShape) {
+  const std::string token =
+      "v1:k=x:h=12:qpad=8:qt=fp8:kvt=fp8:qscale=0.5:kvscale=0.001:dist=needles";
+  const Result<Case> parsed = parse_token(token);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->problem.q_type, Storage::kFp8);
+  EXPECT_EQ(parsed->problem.kv_type, Storage::kFp8);
+  EXPECT_EQ(parsed->problem.q_scale, 0.5f);
+  EXPECT_EQ(parsed->problem.kv_scale, 0.001f);
+  EXPECT_EQ(to_token(*parsed), token);
+  EXPECT_EQ(to_token(*parse_token("v1:qt=bf16:kvt=fp8:qscale=1:kvscale=1")),
+            "v1:k=mla_decode:kvt=fp8");
+}
+
+TEST(Token, ADescaleFactorOfBf16MeansNothing) {
+  EXPECT_TRUE(says(trouble_of("v1:qscale=2"), "q_scale = 2 means nothing"));
+  EXPECT_TRUE(says(trouble_of("v1:qt=fp8:kvscale=2"), "kv_scale = 2 means nothing"));
+  EXPECT_TRUE(says(trouble_of("v1:qt=e4m3"), "'qt'"));
 }
 
 TEST(Token, RefusesOtherVersionsAndRepeatedKeys) {

@@ -103,6 +103,9 @@ class MlaDecode final : public Kernel {
     return contract_of(partials_are_fp32_, head_tile(problem.h_q));
   }
   std::string why_unsupported(const Problem& problem) const override {
+    if (problem.q_type != Storage::kBf16 || problem.kv_type != Storage::kBf16) {
+      return "q and the cache in bf16 alone: this problem has fp8";
+    }
     return why_invalid(problem);
   }
   int num_splits(const Problem& problem) const override {
