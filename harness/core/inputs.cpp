@@ -20,8 +20,12 @@ std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-void* map_anonymous(std::size_t bytes, int protection, int extra_flags) {
-  return mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | extra_flags, -1, 0);
+// At the address `at`, or at any when that is 0.
+void* map_anonymous(std::uintptr_t at, std::size_t bytes, int protection, int extra_flags) {
+  const int place = at ? MAP_FIXED_NOREPLACE : 0;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): an address is what the caller has.
+  return mmap(reinterpret_cast<void*>(at), bytes, protection,
+              MAP_PRIVATE | MAP_ANONYMOUS | place | extra_flags, -1, 0);
 }
 
 // A memory file of one chunk that holds the pattern; -1 when there is none to be had.
@@ -40,20 +44,20 @@ int open_pattern(std::uint16_t fill) {
   return -1;
 }
 
-void* map_eager(std::size_t bytes, std::uint16_t fill) {
-  void* address = map_anonymous(bytes, PROT_READ | PROT_WRITE, 0);
+void* map_eager(std::uintptr_t at, std::size_t bytes, std::uint16_t fill) {
+  void* address = map_anonymous(at, bytes, PROT_READ | PROT_WRITE, 0);
   if (address != MAP_FAILED) {
     std::fill_n(static_cast<std::uint16_t*>(address), bytes / sizeof fill, fill);
   }
   return address;
 }
 
-void* map_lazy(std::size_t bytes, std::uint16_t fill) {
+void* map_lazy(std::uintptr_t at, std::size_t bytes, std::uint16_t fill) {
   const int file = open_pattern(fill);
   if (file < 0) return MAP_FAILED;
-  void* address = map_anonymous(bytes, PROT_NONE, MAP_NORESERVE);
-  for (std::size_t at = 0; address != MAP_FAILED && at < bytes; at += kChunkBytes) {
-    void* chunk = mmap(static_cast<std::byte*>(address) + at, kChunkBytes, PROT_READ | PROT_WRITE,
+  void* address = map_anonymous(at, bytes, PROT_NONE, MAP_NORESERVE);
+  for (std::size_t done = 0; address != MAP_FAILED && done < bytes; done += kChunkBytes) {
+    void* chunk = mmap(static_cast<std::byte*>(address) + done, kChunkBytes, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, file, 0);
     if (chunk == MAP_FAILED) {
       munmap(address, bytes);
@@ -66,12 +70,13 @@ void* map_lazy(std::size_t bytes, std::uint16_t fill) {
 
 }  // namespace
 
-Result<PoisonedMemory> PoisonedMemory::make(std::size_t bytes, std::uint16_t fill) {
+Result<PoisonedMemory> PoisonedMemory::make(std::size_t bytes, std::uint16_t fill,
+                                            std::uintptr_t at) {
   PoisonedMemory memory;
   if (bytes == 0) return memory;
   const bool lazy = bytes > kLazyBytes;
   const std::size_t mapped_bytes = round_up(bytes, lazy ? kChunkBytes : 4096);
-  void* address = lazy ? map_lazy(mapped_bytes, fill) : map_eager(mapped_bytes, fill);
+  void* address = lazy ? map_lazy(at, mapped_bytes, fill) : map_eager(at, mapped_bytes, fill);
   if (address == MAP_FAILED) {
     return Trouble{TroubleKind::kInfra, fmt::format("no memory on the host for {} bytes: {}", bytes,
                                                     std::strerror(errno))};

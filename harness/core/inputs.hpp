@@ -18,8 +18,9 @@ class PoisonedMemory {
  public:
   static constexpr std::size_t kLazyBytes = std::size_t{1} << 30;
 
-  // Trouble kInfra when the machine has no memory for it.
-  static Result<PoisonedMemory> make(std::size_t bytes, std::uint16_t fill);
+  // Trouble kInfra when the machine has no memory for it, or something else lies at the address
+  // `at` (of a page) that was asked for; 0: any.
+  static Result<PoisonedMemory> make(std::size_t bytes, std::uint16_t fill, std::uintptr_t at = 0);
 
   PoisonedMemory() = default;
   PoisonedMemory(PoisonedMemory&& other) noexcept;

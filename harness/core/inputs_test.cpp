@@ -38,6 +38,17 @@ TEST(PoisonedMemory, MovesWithoutACopy) {
   EXPECT_EQ(made->size(), 0u);
 }
 
+TEST(PoisonedMemory, LiesWhereItWasAskedForUnlessSomethingElseDoes) {
+  for (const std::size_t bytes : {std::size_t{64}, PoisonedMemory::kLazyBytes + 64}) {
+    const std::uintptr_t at = 0x1200'0000'0000;
+    auto memory = PoisonedMemory::make(bytes, 0x1234, at);
+    ASSERT_TRUE(memory.ok()) << memory.trouble().text;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory->data<std::byte>()), at);
+    EXPECT_FALSE(PoisonedMemory::make(bytes, 0x4321, at).ok());
+    EXPECT_EQ(memory->data<std::uint16_t>()[bytes / 2 - 1], 0x1234);
+  }
+}
+
 TEST(PoisonedMemory, SaysHowMuchWasAskedWhenThereIsNone) {
   auto memory = PoisonedMemory::make(std::size_t{1} << 60, 0);
   ASSERT_FALSE(memory.ok());

@@ -245,6 +245,28 @@ TEST_F(EmulatorDeviceTest, AKernelThatUsesABufferThatIsGoneCrashes) {
   EXPECT_FALSE(device_->synchronize().ok());
 }
 
+// Addresses too: a text of one run is found in the next.
+TEST_F(EmulatorDeviceTest, AWildAccessSaysTheSameInEachRun) {
+  const Buffer gone = buffer("gone", Words(64, 5));
+  const Buffer in = buffer("in", Words(64, 5)), out = buffer("out", Words(64, 5));
+  const auto trouble = [&](std::uint64_t to) {
+    expect_launched("multiply", {{1}, {64}, 0}, KernelArguments().add(in.address).add(to).add(6u));
+    const Outcome done = device_->synchronize();
+    return done.ok() ? std::string("none")
+                     : done.trouble().text.substr(0, done.trouble().text.find('\n'));
+  };
+  EXPECT_EQ(trouble(out.address + 100'000'000),
+            "write of 4 bytes at 0x110009f6e100 by lane 0 is outside every buffer: 99999744 bytes "
+            "after the end of out [0x110004010000, 256 bytes]");
+  EXPECT_EQ(trouble(16),
+            "write of 4 bytes at 0x10 by lane 0 is outside every buffer: 18691697737712 bytes "
+            "before the start of gone [0x110000010000, 256 bytes]");
+  device_->release(gone);
+  EXPECT_EQ(trouble(gone.address + 8),
+            "write of 4 bytes at 0x110000010008 by lane 0 is outside every buffer: 8 bytes inside "
+            "gone, which was released [0x110000010000, 256 bytes]");
+}
+
 TEST_F(EmulatorDeviceTest, TheScheduleIsTheCallers) {
   const auto tickets = [&](std::uint64_t seed) {
     device_->set_schedule({seed});

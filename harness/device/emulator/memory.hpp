@@ -1,6 +1,7 @@
 // Device memory of the emulator: host memory whose allocations know their exact bounds. Device
 // addresses are host addresses, so that a load is a load; every access is checked against the table
-// first.
+// first. Buffers lie at the same addresses in each run, far from each other: the same allocations
+// since the last release_all give the same addresses, whatever a process did before.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +17,7 @@ namespace attest::emulator {
 struct Allocation {
   std::string label;
   std::uint64_t begin = 0, end = 0;  // addresses of the usable bytes
+  bool adopted = false;
 };
 
 class Memory {
@@ -33,13 +35,18 @@ class Memory {
   void adopt(const std::string& label, std::span<const std::byte> bytes);
   void abandon(std::span<const std::byte> bytes);
   void release(const Buffer& buffer);
+  // Of a released buffer the address is not given again before release_all, when that can be.
   void release_all();  // not adopted memory
   std::string guard_damage(const Buffer& buffer) const;
 
   // The allocation that holds `address`, or null. Stable until the next allocate or release; not
   // called concurrently with those.
   const Allocation* find(std::uint64_t address) const;
-  // For a report: "12 bytes after kv_indices [0x..., 4096 bytes]".
+  // The buffer that held `address` and was released, or null: also after release_all, until the
+  // next allocate.
+  const Allocation* released(std::uint64_t address) const;
+  // For a report: "12 bytes after the end of kv_indices [0x..., 4096 bytes]", "8 bytes inside q,
+  // which was released [0x..., 64 bytes]".
   std::string nearest(std::uint64_t address) const;
 
  private:

@@ -5,6 +5,10 @@
 
 #include <array>
 #include <cstring>
+#include <memory>
+#include <vector>
+
+#include "harness/core/inputs.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -130,6 +134,73 @@ TEST(Memory, NearestPicksTheCloserOfTwoBuffers) {
   EXPECT_TRUE(memory.nearest(begin + 900).starts_with("100 bytes before the start of high"));
 }
 
+TEST(Memory, FarFromAllOnlyWhatLiesAtTheSamePlaceInEachRunIsNearest) {
+  Memory memory;
+  std::array<std::byte, 64> image;  // on the stack, at the top of the address space
+  memory.adopt("code", image);
+  const auto above = reinterpret_cast<std::uint64_t>(image.data()) + 1'000'000;
+  EXPECT_EQ(memory.nearest(above), "no buffer is near");
+  allocated(memory, "q", 64);
+  EXPECT_NE(memory.nearest(above).find(" bytes after the end of q [0x"), std::string::npos);
+}
+
+TEST(Memory, BuffersLieFarApartAtAddressesThatDoNotChange) {
+  for (int run = 0; run < 2; ++run) {
+    Memory memory;
+    // Not computed: another process must find the same.
+    EXPECT_EQ(allocated(memory, "q", 64).address, 0x1100'0001'0000u);
+    EXPECT_EQ(allocated(memory, "kv", 20'000'000).address, 0x1100'0201'0000u);
+    EXPECT_EQ(allocated(memory, "o", 64).address, 0x1100'0501'0000u);
+    EXPECT_EQ(memory.nearest(0x1100'0501'1000),
+              "4032 bytes after the end of o [0x110005010000, 64 bytes]");
+  }
+}
+
+TEST(Memory, TheSameAllocationsAfterReleaseAllHaveTheSameAddresses) {
+  Memory memory;
+  const Buffer first = allocated(memory, "q", 64), second = allocated(memory, "kv", 64);
+  memory.release_all();
+  EXPECT_EQ(allocated(memory, "q", 64).address, first.address);
+  EXPECT_EQ(allocated(memory, "kv", 64).address, second.address);
+}
+
+TEST(Memory, ObjectsThatLiveTogetherShareNoAddress) {
+  Memory one;
+  const Buffer of_one = allocated(one, "one", 64);
+  std::uint64_t before = 0;
+  for (int i = 0; i < 2; ++i) {
+    Memory other;
+    const Buffer of_other = allocated(other, "other", 64);
+    EXPECT_GE(of_other.address - of_one.address, std::uint64_t{1} << 38);
+    if (i == 1) EXPECT_EQ(of_other.address, before) << "a region is not given back";
+    before = of_other.address;
+  }
+}
+
+TEST(Memory, MoreObjectsThanRegionsStillHaveMemory) {
+  std::vector<std::unique_ptr<Memory>> many;
+  for (int i = 0; i < 103; ++i) {
+    many.push_back(std::make_unique<Memory>());
+    const Buffer a = allocated(*many.back(), "a", 64), b = allocated(*many.back(), "b", 64);
+    EXPECT_EQ(*host(a.address), std::byte{0xb1});
+    EXPECT_NE(a.address, b.address);
+  }
+}
+
+TEST(Memory, WhatElseIsInTheWayIsLeftAlone) {
+  const std::uint64_t at = 0x1100'0000'0000;
+  auto other = PoisonedMemory::make(4096, 0x1234, at);
+  ASSERT_TRUE(other.ok()) << other.trouble().text;
+  ASSERT_EQ(reinterpret_cast<std::uint64_t>(other->data<std::byte>()), at);
+  EXPECT_FALSE(PoisonedMemory::make(4096, 0x4321, at).ok());
+  Memory memory;
+  const Buffer moved = allocated(memory, "moved", 64), next = allocated(memory, "next", 64);
+  EXPECT_GT(moved.address, 0x2a00'0000'0000u);
+  EXPECT_EQ(next.address, 0x1100'0201'0000u);
+  EXPECT_EQ(*host(moved.address), std::byte{0xb1});
+  EXPECT_EQ(*host(at), std::byte{0x34});
+}
+
 long resident_kib() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -172,6 +243,37 @@ TEST(Memory, AReleasedBufferIsNotFound) {
   EXPECT_EQ(memory.guard_damage(gone), "the buffer is not one of this device's");
   memory.release(gone);  // twice does nothing
   EXPECT_NE(memory.find(kept.address), nullptr);
+}
+
+TEST(Memory, AReleasedBuffersAddressesAreNotGivenAgainAndSayWhoseTheyWere) {
+  Memory memory;
+  const Buffer gone = allocated(memory, "gone", 64), kept = allocated(memory, "kept", 64);
+  EXPECT_EQ(memory.released(gone.address), nullptr);
+  memory.release(gone);
+  for (int i = 0; i < 100; ++i) {
+    const Buffer more = allocated(memory, "more", 64);
+    EXPECT_NE(more.address, gone.address);
+    memory.release(more);
+  }
+  ASSERT_NE(memory.released(gone.address + 63), nullptr);
+  EXPECT_EQ(memory.released(gone.address + 63)->label, "gone");
+  EXPECT_EQ(memory.released(gone.address + 64), nullptr);
+  EXPECT_EQ(memory.released(kept.address), nullptr);
+  EXPECT_TRUE(
+      memory.nearest(gone.address + 8).starts_with("8 bytes inside gone, which was released [0x"))
+      << memory.nearest(gone.address + 8);
+  EXPECT_EQ(memory.nearest(gone.address + 64).find("gone"), std::string::npos);
+}
+
+TEST(Memory, WhatReleaseAllReleasedIsKnownUntilTheNextAllocation) {
+  Memory memory;
+  const Buffer first = allocated(memory, "first", 64), second = allocated(memory, "second", 64);
+  memory.release_all();
+  ASSERT_NE(memory.released(second.address), nullptr);
+  EXPECT_EQ(memory.released(second.address)->label, "second");
+  EXPECT_EQ(allocated(memory, "new", 64).address, first.address);
+  EXPECT_EQ(memory.released(first.address), nullptr);
+  EXPECT_EQ(memory.released(second.address), nullptr);
 }
 
 TEST(Memory, ReleaseAllKeepsWhatIsAdopted) {
