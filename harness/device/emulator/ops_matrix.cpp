@@ -1,28 +1,26 @@
-// MFMA. Layouts by one closed form (wave64, M x N x K with B blocks, kpl = M K B / 64 elements a
-// lane):
-//   A: i = l mod M, block = (l / M) mod B, k = (l / M / B) kpl + e; B the same with j for i;
-//   C and D, N = 32: i = 8 (r mod 16 / 4) + 4 (l / 32) + r mod 4, block = r / 16; N = 16: i = 4 (l
-//   / 16) + r mod 4, block = r / 4; N = 4: i = r, block = l / 4; f64 16x16x4: i = 4 r + l / 16; j =
-//   l mod N always.
-// Source: AMD matrix instruction calculator's published layouts; MI300 ISA, chapter 7.
-// Arithmetic: each element is a chain of f32 FMAs over k in ascending order, which hardware's is
-// not; gfx90a flushes subnormal inputs and results, gfx942 keeps them.
+// MFMA and SMFMAC. Source: MI300 ISA, chapter 7. Arithmetic: each element is a chain of f32 FMAs
+// over k in ascending order, which hardware's is not; gfx90a flushes subnormal inputs and results,
+// gfx942 keeps them.
 #include <fmt/format.h>
 
 #include "harness/device/emulator/float_ops.hpp"
 #include "harness/device/emulator/fp8.hpp"
+#include "harness/device/emulator/matrix_layout.hpp"
 
 namespace attest::emulator {
 namespace {
 
-enum class Element { kF32, kF16, kBf16, kFp8, kBf8 };
-struct Shape {
-  int m, n, k, blocks;
-};
+enum class Element { kF32, kXf32, kF16, kBf16, kFp8, kBf8 };
 
+// f32 with ten bits of mantissa, to nearest, ties to even: an assumption, no manual says how.
+u32 round_xf32(u32 bits) {
+  if (is_nan32(bits)) return quiet32(bits);
+  return (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+}
 template <Element kE>
 float element(const u32 (*rows)[kLanes], int lane, int e, bool flush_half) {
   if constexpr (kE == Element::kF32) return as_float(rows[e][lane]);
+  if constexpr (kE == Element::kXf32) return as_float(round_xf32(rows[e][lane]));
   if constexpr (kE == Element::kF16)
     return half_to_float(
         HalfMode::flushed(rows[e / 2][lane] >> 16 * (e % 2) & 0xffff, !flush_half));
@@ -31,15 +29,22 @@ float element(const u32 (*rows)[kLanes], int lane, int e, bool flush_half) {
   const u32 code = rows[e / 4][lane] >> 8 * (e % 4) & 0xff;
   return as_float((kE == Element::kFp8 ? kFp8Values : kBf8Values)[code]);
 }
+i32 byte_element(const u32 (*rows)[kLanes], int lane, int e) {
+  return static_cast<std::int8_t>(rows[e / 4][lane] >> 8 * (e % 4));
+}
 
-constexpr int row_of(const Shape& s, int lane, int r) {
-  if (s.n == 32) return 8 * (r % 16 / 4) + 4 * (lane / 32) + r % 4;
-  return s.n == 16 ? 4 * (lane / 16) + r % 4 : r;
+// CBSZ: A's block `abid` of each 2^cbsz is used by all of them. BLGP: which lanes B comes from. Not
+// every instruction has them. Source: AMD matrix instruction calculator, by instruction.
+template <Shape kS>
+Flow check_broadcast(Wave& w, const Inst& in, bool has_blgp) {
+  const bool has_cbsz = kS.blocks > 1;
+  const int together = 1 << in.cbsz;
+  if ((in.blgp && !has_blgp) || (in.cbsz && !has_cbsz) || together > kS.blocks ||
+      in.abid >= together)
+    return fault(w, in, "these cbsz, abid and blgp are not defined for this instruction");
+  return Flow::kNext;
 }
-constexpr int block_of(const Shape& s, int lane, int r) {
-  if (s.n == 32) return r / 16;
-  return s.n == 16 ? r / 4 : lane / 4;
-}
+int broadcast_block(const Inst& in, int block) { return (block >> in.cbsz << in.cbsz) + in.abid; }
 
 // C's rows, or the constant in all of them.
 void accumulator(Wave& w, const Inst& in, int registers, u32 (*c)[kLanes]) {
@@ -56,11 +61,17 @@ u32 matrix_control(const Wave& w) {
   return host_control_f32(w.program->flush_matrix_denormals ? 0 : 0x30);
 }
 
+// Single-block f16 and bf16 have BLGP on gfx90a only.
+template <Shape kS, Element kA>
+bool has_blgp(const Wave& w) {
+  if (kA == Element::kXf32 || kA == Element::kFp8 || kA == Element::kBf8) return false;
+  return kS.blocks > 1 || kA == Element::kF32 || w.program->flush_matrix_denormals;
+}
+
 template <Shape kS, Element kA, Element kB>
 Flow mfma(Wave& w, const Inst& in) {
-  if (in.cbsz || in.abid || in.blgp)
-    return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
-  constexpr int kPerLane = kS.m * kS.k * kS.blocks / 64, kRegisters = kS.m * kS.n * kS.blocks / 64;
+  if (Flow f = check_broadcast<kS>(w, in, has_blgp<kS, kA>(w)); f != Flow::kNext) return f;
+  constexpr int kRegisters = result_count(kS);
   HostControl control(host_control_f32(w.mode), matrix_control(w));
   alignas(64) static thread_local float a[kS.blocks][kS.k][kS.m], b[kS.blocks][kS.k][kS.n],
       d[kS.blocks][kS.m][kS.n];
@@ -69,31 +80,36 @@ Flow mfma(Wave& w, const Inst& in) {
   // The host's control word flushes bf16's subnormals, which are f32's, but not those of f16.
   const bool flush_half = w.program->flush_matrix_denormals;
   for (int l = 0; l < kLanes; ++l) {
-    for (int e = 0; e < kPerLane; ++e) {
-      a[l / kS.m % kS.blocks][l / kS.m / kS.blocks * kPerLane + e][l % kS.m] =
-          element<kA>(ra, l, e, flush_half);
-      b[l / kS.n % kS.blocks][l / kS.n / kS.blocks * kPerLane + e][l % kS.n] =
-          element<kB>(rb, l, e, flush_half);
+    const int from = broadcast_lane(l, in.blgp);
+    for (int e = 0; e < source_count(kS); ++e) {
+      const SourcePlace p = source_place(kS, l, e);
+      a[p.block][p.k][p.outer] = element<kA>(ra, l, e, flush_half);
+      b[p.block][p.k][p.outer] = element<kB>(rb, from, e, flush_half);
     }
   }
   alignas(64) u32 c[kRegisters][kLanes];
   accumulator(w, in, kRegisters, c);
   for (int r = 0; r < kRegisters; ++r) {
-    for (int l = 0; l < kLanes; ++l)
-      d[block_of(kS, l, r)][row_of(kS, l, r)][l % kS.n] = as_float(c[r][l]);
+    for (int l = 0; l < kLanes; ++l) {
+      const ResultPlace p = result_place(kS, l, r);
+      d[p.block][p.row][p.column] = as_float(c[r][l]);
+    }
   }
   for (int block = 0; block < kS.blocks; ++block) {
+    const auto& rows = a[broadcast_block(in, block)];
     for (int i = 0; i < kS.m; ++i) {
       for (int k = 0; k < kS.k; ++k) {
-        const float x = a[block][k][i];
+        const float x = rows[k][i];
         for (int j = 0; j < kS.n; ++j)
           d[block][i][j] = __builtin_fmaf(x, b[block][k][j], d[block][i][j]);
       }
     }
   }
   for (int r = 0; r < kRegisters; ++r) {
-    for (int l = 0; l < kLanes; ++l)
-      c[r][l] = as_bits(d[block_of(kS, l, r)][row_of(kS, l, r)][l % kS.n]);
+    for (int l = 0; l < kLanes; ++l) {
+      const ResultPlace p = result_place(kS, l, r);
+      c[r][l] = as_bits(d[p.block][p.row][p.column]);
+    }
     std::memcpy(w.v[in.op[0].reg + r], c[r], sizeof c[r]);  // MFMA ignores EXEC
   }
   return Flow::kNext;
@@ -106,7 +122,7 @@ using Bits16 = u32 __attribute__((vector_size(64)));
 // of D is 16 lanes of one register, so that sixteen row accumulators stay in vector registers.
 Flow mfma_16x16x16_bf16(Wave& w, const Inst& in) {
   if (in.cbsz || in.abid || in.blgp)
-    return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
+    return mfma<Shape{16, 16, 16, 1}, Element::kBf16, Element::kBf16>(w, in);
   HostControl control(host_control_f32(w.mode), matrix_control(w));
   alignas(64) float a[4][4][16];  // [k / 4][k % 4][i]
   Float16 b[4][4];                // [k / 4][k % 4] over j
@@ -142,27 +158,26 @@ Flow mfma_16x16x16_bf16(Wave& w, const Inst& in) {
 
 template <Shape kS>
 Flow mfma_i8(Wave& w, const Inst& in) {
-  if (in.cbsz || in.abid || in.blgp)
-    return fault(w, in, "MFMA broadcast modifiers (cbsz, abid, blgp) are not modelled");
-  constexpr int kPerLane = kS.m * kS.k * kS.blocks / 64, kRegisters = kS.m * kS.n * kS.blocks / 64;
-  const auto byte = [](const u32(*rows)[kLanes], int lane, int e) {
-    return static_cast<i32>(static_cast<std::int8_t>(rows[e / 4][lane] >> 8 * (e % 4)));
-  };
+  const bool has_blgp = kS.blocks > 1 || w.program->flush_matrix_denormals;
+  if (Flow f = check_broadcast<kS>(w, in, has_blgp); f != Flow::kNext) return f;
   static thread_local i32 a[kS.blocks][kS.k][kS.m], b[kS.blocks][kS.k][kS.n];
   for (int l = 0; l < kLanes; ++l) {
-    for (int e = 0; e < kPerLane; ++e) {
-      a[l / kS.m % kS.blocks][l / kS.m / kS.blocks * kPerLane + e][l % kS.m] =
-          byte(&w.v[in.op[1].reg], l, e);
-      b[l / kS.n % kS.blocks][l / kS.n / kS.blocks * kPerLane + e][l % kS.n] =
-          byte(&w.v[in.op[2].reg], l, e);
+    const int from = broadcast_lane(l, in.blgp);
+    for (int e = 0; e < source_count(kS); ++e) {
+      const SourcePlace p = source_place(kS, l, e);
+      a[p.block][p.k][p.outer] = byte_element(&w.v[in.op[1].reg], l, e);
+      b[p.block][p.k][p.outer] = byte_element(&w.v[in.op[2].reg], from, e);
     }
   }
+  constexpr int kRegisters = result_count(kS);
   u32 c[kRegisters][kLanes];
   accumulator(w, in, kRegisters, c);
   for (int r = 0; r < kRegisters; ++r) {
     for (int l = 0; l < kLanes; ++l) {
-      const int block = block_of(kS, l, r), i = row_of(kS, l, r), j = l % kS.n;
-      for (int k = 0; k < kS.k; ++k) c[r][l] += static_cast<u32>(a[block][k][i] * b[block][k][j]);
+      const ResultPlace p = result_place(kS, l, r);
+      const auto& rows = a[broadcast_block(in, p.block)];
+      for (int k = 0; k < kS.k; ++k)
+        c[r][l] += static_cast<u32>(rows[k][p.row] * b[p.block][k][p.column]);
     }
     std::memcpy(w.v[in.op[0].reg + r], c[r], sizeof c[r]);
   }
@@ -172,30 +187,34 @@ Flow mfma_i8(Wave& w, const Inst& in) {
 // f64: blgp's bits negate A, B and C instead of broadcasting.
 template <Shape kS>
 Flow mfma_f64(Wave& w, const Inst& in) {
+  if (Flow f = check_broadcast<Shape{kS.m, kS.n, kS.k, 1}>(w, in, true); f != Flow::kNext) return f;
   HostControl control(host_control_f32(w.mode), host_control_f64(w.mode | 0xc0));
-  constexpr int kRegisters = kS.m * kS.n * kS.blocks / 64;
-  const auto at = [&](int slot, int lane, int r, bool negate) {
+  const u32 negated = in.blgp | in.neg_lo;
+  const auto at = [&](int slot, int lane, int r) {
     const Operand& op = in.op[slot];
     const double x = op.kind == Operand::Kind::kVector
                          ? as_double(w.v[op.reg + 2 * r][lane], w.v[op.reg + 2 * r + 1][lane])
                          : std::bit_cast<double>(op.value);
-    return negate ? -x : x;
+    return negated >> (slot - 1) & 1 ? -x : x;
   };
-  u64 out[kRegisters][kLanes];
-  for (int r = 0; r < kRegisters; ++r) {
+  double a[kS.blocks][kS.k][kS.m], b[kS.blocks][kS.k][kS.n];
+  for (int l = 0; l < kLanes; ++l) {
+    const SourcePlace p = source_place(kS, l, 0);  // an element a lane
+    a[p.block][p.k][p.outer] = at(1, l, 0);
+    b[p.block][p.k][p.outer] = at(2, l, 0);
+  }
+  constexpr int kResults = result_count(kS);
+  u64 out[kResults][kLanes];
+  for (int r = 0; r < kResults; ++r) {
     for (int l = 0; l < kLanes; ++l) {
-      const int i = kS.m == 16 ? 4 * r + l / 16 : l / 16, j = l % kS.n,
-                block = kS.m == 16 ? 0 : l / 4 % 4;
-      double sum = at(3, l, r, in.blgp & 4 || in.neg_lo & 4);
-      for (int k = 0; k < kS.k; ++k) {
-        const int la = (k * kS.blocks + block) * kS.m + i, lb = (k * kS.blocks + block) * kS.n + j;
-        sum = __builtin_fma(at(1, la, 0, in.blgp & 1 || in.neg_lo & 1),
-                            at(2, lb, 0, in.blgp & 2 || in.neg_lo & 2), sum);
-      }
+      const ResultPlace p = result_place(kS, l, r);
+      double sum = at(3, l, r);
+      for (int k = 0; k < kS.k; ++k)
+        sum = __builtin_fma(a[p.block][k][p.row], b[p.block][k][p.column], sum);
       out[r][l] = bits64(sum);
     }
   }
-  for (int r = 0; r < kRegisters; ++r) {
+  for (int r = 0; r < kResults; ++r) {
     for (int l = 0; l < kLanes; ++l) {
       w.v[in.op[0].reg + 2 * r][l] = static_cast<u32>(out[r][l]);
       w.v[in.op[0].reg + 2 * r + 1][l] = static_cast<u32>(out[r][l] >> 32);
@@ -236,6 +255,14 @@ std::vector<Semantics> matrix_semantics() {
   both(entry<Shape{4, 4, 4, 16}, kBf16>("v_mfma_f32_4x4x4bf16_1k"), "v_mfma_f32_4x4x4_16b_bf16");
   both(entry<Shape{32, 32, 8, 1}, kBf16>("v_mfma_f32_32x32x8bf16_1k"), "v_mfma_f32_32x32x8_bf16");
   both({"v_mfma_f32_16x16x16bf16_1k", mfma_16x16x16_bf16}, "v_mfma_f32_16x16x16_bf16");
+  // gfx90a's older bf16, with half the k.
+  all.push_back(entry<Shape{32, 32, 2, 2}, kBf16>("v_mfma_f32_32x32x2bf16"));
+  all.push_back(entry<Shape{16, 16, 2, 4}, kBf16>("v_mfma_f32_16x16x2bf16"));
+  all.push_back(entry<Shape{4, 4, 2, 16}, kBf16>("v_mfma_f32_4x4x2bf16"));
+  all.push_back(entry<Shape{32, 32, 4, 1}, kBf16>("v_mfma_f32_32x32x4bf16"));
+  all.push_back(entry<Shape{16, 16, 8, 1}, kBf16>("v_mfma_f32_16x16x8bf16"));
+  all.push_back(entry<Shape{16, 16, 8, 1}, kXf32>("v_mfma_f32_16x16x8_xf32"));
+  all.push_back(entry<Shape{32, 32, 4, 1}, kXf32>("v_mfma_f32_32x32x4_xf32"));
   both({"v_mfma_i32_32x32x4i8", mfma_i8<Shape{32, 32, 4, 2}>}, "v_mfma_i32_32x32x4_2b_i8");
   both({"v_mfma_i32_16x16x4i8", mfma_i8<Shape{16, 16, 4, 4}>}, "v_mfma_i32_16x16x4_4b_i8");
   both({"v_mfma_i32_4x4x4i8", mfma_i8<Shape{4, 4, 4, 16}>}, "v_mfma_i32_4x4x4_16b_i8");
@@ -251,9 +278,10 @@ std::vector<Semantics> matrix_semantics() {
   all.push_back(entry<Shape{32, 32, 16, 1}, kFp8, kBf8>("v_mfma_f32_32x32x16_fp8_bf8"));
   all.push_back(entry<Shape{32, 32, 16, 1}, kBf8, kFp8>("v_mfma_f32_32x32x16_bf8_fp8"));
   all.push_back(entry<Shape{32, 32, 16, 1}, kBf8, kBf8>("v_mfma_f32_32x32x16_bf8_bf8"));
-  both({"v_mfma_f64_16x16x4f64", mfma_f64<Shape{16, 16, 4, 1}>, Type::kF64},
+  both({"v_mfma_f64_16x16x4f64", mfma_f64<Shape{16, 16, 4, 1, 1}>, Type::kF64},
        "v_mfma_f64_16x16x4_f64");
-  both({"v_mfma_f64_4x4x4f64", mfma_f64<Shape{4, 4, 4, 4}>, Type::kF64}, "v_mfma_f64_4x4x4_4b_f64");
+  both({"v_mfma_f64_4x4x4f64", mfma_f64<Shape{4, 4, 4, 4, 1}>, Type::kF64},
+       "v_mfma_f64_4x4x4_4b_f64");
   return all;
 }
 
