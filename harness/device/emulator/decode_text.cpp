@@ -164,8 +164,12 @@ bool parse_modifier(std::string_view text, Inst* in) {
 // but the last.
 bool has_free_operands(std::string_view mnemonic) {
   return mnemonic == "s_waitcnt" || mnemonic == "s_sendmsg" || mnemonic == "s_nop" ||
-         mnemonic == "s_setprio" || mnemonic.starts_with("s_dcache") ||
-         mnemonic.starts_with("buffer_wb") || mnemonic.starts_with("buffer_inv");
+         mnemonic == "s_setprio" || mnemonic.starts_with("s_dcache");
+}
+
+// Cache controls have scopes alone: "buffer_wbl2 sc0 sc1".
+bool has_modifiers_only(std::string_view mnemonic) {
+  return mnemonic.starts_with("buffer_wb") || mnemonic.starts_with("buffer_inv");
 }
 
 Type operand_type(std::string_view mnemonic) {
@@ -205,6 +209,12 @@ ParsedText parse_text(std::string_view line) {
   // Not printed when it has its default value, which is all ones but for the mixed-precision fma.
   if (parsed.mnemonic.starts_with("v_fma_mix")) in.op_sel_hi = 0;
   if (space == line.npos || has_free_operands(parsed.mnemonic)) return parsed;
+  if (has_modifiers_only(parsed.mnemonic)) {
+    for (const auto piece : split(line.substr(space), ' ')) {
+      if (!parse_modifier(piece, &in)) parsed.unknown = std::string(piece);
+    }
+    return parsed;
+  }
   Pieces pieces = split(line.substr(space), ',');
   if (pieces.empty()) return parsed;
   Pieces tail = split(pieces.back(), ' ');

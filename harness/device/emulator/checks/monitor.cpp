@@ -16,7 +16,7 @@ Monitor::Monitor(const CheckSet& on) : on_(on) {
 
 void Monitor::allocated(const Buffer& buffer, const std::string& label) {
   if (global_) global_->allocated(buffer, label);
-  if (caches_) caches_->allocated(buffer);
+  if (caches_) caches_->allocated(buffer, label);
 }
 void Monitor::released(const Buffer& buffer) {
   if (global_) global_->released(buffer);
