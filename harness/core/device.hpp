@@ -68,6 +68,7 @@ struct Extent {
 // What a launch may do to a buffer: the checks of a device that has them go by it.
 struct BufferUse {
   bool read_only = false;
+  bool unwritten = false;       // what it holds counts as written by nobody
   std::vector<Extent> extents;  // the tensor's own bytes, sorted, disjoint; none: the whole buffer
 };
 

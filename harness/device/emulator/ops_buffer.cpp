@@ -56,6 +56,8 @@ int check(Wave& w, const Inst& in, const LaneBytes& a, u32 bytes) {
   return -1;
 }
 Flow outside(Wave& w, const Inst& in, int lane, u64 address, u32 bytes) {
+  if (Monitor* const monitor = w.group->monitor)
+    monitor->outside(w, in, lane, address, static_cast<int>(bytes));
   return fault(
       w, in,
       fmt::format("buffer access of {} bytes at {:#x} by lane {} is outside every buffer: {}",

@@ -101,6 +101,10 @@ void watch_scalar(const Wave& w, const Inst& in, u64* address, int bytes) {
   }
 }
 
+void watch_outside(const Wave& w, const Inst& in, u64 address, int bytes) {
+  if (Monitor* const monitor = w.group->monitor) monitor->outside(w, in, -1, address, bytes);
+}
+
 // s_load: base + offset, low two bits ignored. Source: CDNA3 ISA, "Scalar memory reads".
 template <int kDwords>
 Flow load(Wave& w, const Inst& in) {
@@ -112,6 +116,7 @@ Flow load(Wave& w, const Inst& in) {
   if (address < seen.begin || address + 4 * kDwords > seen.end) {
     const Allocation* found = w.group->memory->find(address);
     if (!found || address + 4 * kDwords > found->end) {
+      watch_outside(w, in, address, 4 * kDwords);
       return fault(w, in,
                    fmt::format("scalar read of {} bytes at {:#x} is outside every buffer: {}",
                                4 * kDwords, address, w.group->memory->nearest(address)));
@@ -138,6 +143,7 @@ Flow buffer_load(Wave& w, const Inst& in) {
     if (at + 4 <= records) {
       const Allocation* found = w.group->memory->find(base + at);
       if (!found || base + at + 4 > found->end) {
+        watch_outside(w, in, base + at, 4);
         return fault(w, in,
                      fmt::format("scalar buffer read at {:#x} is outside every buffer: {}",
                                  base + at, w.group->memory->nearest(base + at)));

@@ -14,6 +14,7 @@ namespace {
 enum class Space { kGlobal, kFlat, kScratch };
 
 Flow outside(Wave& w, const Inst& in, const char* what, int lane, u64 address, int bytes) {
+  if (Monitor* const monitor = w.group->monitor) monitor->outside(w, in, lane, address, bytes);
   return fault(w, in,
                fmt::format("{} of {} bytes at {:#x} by lane {} is outside every buffer: {}", what,
                            bytes, address, lane, w.group->memory->nearest(address)));

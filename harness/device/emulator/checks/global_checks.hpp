@@ -1,17 +1,21 @@
-// Global memory: tensors' extents, bytes that nobody wrote, and races between workgroups.
+// Global memory: tensors' extents, bytes that nobody wrote, races between workgroups, and what was
+// released.
 #pragma once
-#include <span>
+#include <string>
 #include <vector>
 
 #include "harness/core/device.hpp"
 #include "harness/device/emulator/checks/access.hpp"
+#include "harness/device/emulator/checks/global_races.hpp"
 #include "harness/device/emulator/checks/reports.hpp"
+#include "harness/device/emulator/checks/tracked_buffer.hpp"
 
 namespace attest::emulator {
 
 class GlobalChecks {
  public:
-  GlobalChecks(const CheckSet& on, Reports& reports) : on_(on), reports_(reports) {}
+  GlobalChecks(const CheckSet& on, Reports& reports)
+      : on_(on), reports_(reports), races_(reports) {}
 
   // What happens to buffers outside of launches.
   void allocated(const Buffer& buffer, const std::string& label);
@@ -22,18 +26,30 @@ class GlobalChecks {
   void begin_launch(const Program& program, const Dim3& grid);
   void end_launch();
   // at[lane]: addresses, each inside an allocation or (code, arguments, LDS, scratch) not one of a
-  // buffer. `undefined_data`: of a store, lanes whose data nobody wrote. Returns the lanes of a
-  // load that read what nobody wrote.
-  u64 access(const Wave& w, const Inst& in, const u64* at, const Access& access,
-             u64 undefined_data);
-  // buffer_wbl2, buffer_inv: the halves of a fence.
-  void cache_control(const Wave& w, const Inst& in);
-  // A text for an address that is in no allocation any more: of a released buffer; empty otherwise.
-  std::string released_text(u64 address) const;
+  // buffer. `data_row`: of a store, the first vector register of its data, else -1. Returns the
+  // lanes of a load that read what nobody wrote. A store of such data is a mistake where it
+  // happens (register_checks); what it stores is not one once more.
+  u64 access(const Wave& w, const Inst& in, const u64* at, const Access& access, int data_row);
+  // An access that is in no allocation.
+  void outside(const Wave& w, const Inst& in, int lane, u64 address, int bytes);
 
  private:
-  [[maybe_unused]] const CheckSet& on_;
-  [[maybe_unused]] Reports& reports_;
+  TrackedBuffer* find(const Wave& w, u64 address, bool writes);
+  u64 check(TrackedBuffer& buffer, const Wave& w, const Inst& in, const u64* at, Access access,
+            int data_row);
+  void report_outside(const TrackedBuffer& buffer, const Wave& w, const Inst& in, const u64* at,
+                      const Access& access, u64 lanes);
+  void report_guarded(const TrackedBuffer& buffer, const Wave& w, const Inst& in, const u64* at,
+                      const Access& access);
+  u64 look_for_unwritten(TrackedBuffer& buffer, const Wave& w, const Inst& in, const u64* at,
+                         const Access& access);
+
+  const CheckSet& on_;
+  Reports& reports_;
+  GlobalRaces races_;
+  TrackedBuffers buffers_;
+  TrackedBuffers adopted_;               // code objects' variables that this launch writes
+  std::vector<TrackedBuffer*> last_of_;  // [instruction] the buffer it accessed last
 };
 
 }  // namespace attest::emulator

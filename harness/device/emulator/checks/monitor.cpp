@@ -62,7 +62,7 @@ u64 Monitor::undefined_data(const Wave& w, const Access& access, int data_row) c
 
 void Monitor::global(const Wave& w, const Inst& in, u64* at, const Access& access, int data_row) {
   if (global_) {
-    const u64 read = global_->access(w, in, at, access, undefined_data(w, access, data_row));
+    const u64 read = global_->access(w, in, at, access, data_row);
     if (registers_) registers_->loads_undefined(read);
   }
   if (caches_) caches_->translate(w, in, at, access);
@@ -74,7 +74,6 @@ void Monitor::lds(const Wave& w, const Inst& in, const u32* at, const Access& ac
   if (registers_) registers_->loads_undefined(read);
 }
 void Monitor::cache_control(const Wave& w, const Inst& in) {
-  if (global_) global_->cache_control(w, in);
   if (caches_) caches_->cache_control(w, in);
 }
 

@@ -53,8 +53,9 @@ class Monitor {
     if (lds_) lds_->dma(w, in, at, access);
   }
   void cache_control(const Wave& w, const Inst& in);
-  std::string released_text(u64 address) const {
-    return global_ ? global_->released_text(address) : std::string{};
+  // An access that is in no allocation, and stops the launch. `lane` -1: a scalar one.
+  void outside(const Wave& w, const Inst& in, int lane, u64 address, int bytes) {
+    if (global_) global_->outside(w, in, lane, address, bytes);
   }
 
  private:

@@ -12,11 +12,15 @@ std::string place_of(const Program& program, u32 inst) {
   return program.object ? program.object->source_line(pc) : fmt::format("pc {:#x}", pc);
 }
 
-std::string who(const Wave& w, int lane) {
-  const Dim3 g = w.group->id;
-  std::string text = fmt::format("workgroup ({}, {}, {}), wave {}", g.x, g.y, g.z, w.id);
+std::string who(const Dim3& group, int wave, int lane) {
+  std::string text =
+      fmt::format("workgroup ({}, {}, {}), wave {}", group.x, group.y, group.z, wave);
   if (lane >= 0) text += fmt::format(", lane {}", lane);
   return text;
+}
+
+Dim3 id_of(const Dim3& grid, u32 workgroup) {
+  return {workgroup % grid.x, workgroup / grid.x % grid.y, workgroup / grid.x / grid.y};
 }
 
 // "a.hip:38:19 < b.hip:3:1" without the columns: two instructions of one line are one mistake. A pc
@@ -30,31 +34,46 @@ std::string line_of(std::string_view place) {
 }  // namespace
 
 std::string Reports::party_text(const Program& program, const Dim3& grid, const Party& party) {
-  const u32 x = party.workgroup % grid.x, y = party.workgroup / grid.x % grid.y,
-            z = party.workgroup / grid.x / grid.y;
+  const Dim3 group = id_of(grid, party.workgroup);
   std::string text;
   if (party.wave >= 0) text += fmt::format("wave {}", party.wave);
   if (party.lane >= 0) text += fmt::format(", lane {}", party.lane);
-  return fmt::format("{}{}workgroup ({}, {}, {}) at {}: {}", text, text.empty() ? "" : " of ", x, y,
-                     z, place_of(program, party.inst), program.text[party.inst]);
+  return fmt::format("{}{}workgroup ({}, {}, {}) at {}: {}", text, text.empty() ? "" : " of ",
+                     group.x, group.y, group.z, place_of(program, party.inst),
+                     program.text[party.inst]);
+}
+
+// The report to fill, or null when it is there.
+CheckReport* Reports::first_time(const Program& program, u32 inst, Check check, bool benign) {
+  auto [at, first] = found_.try_emplace({&program, inst, check, benign});
+  CheckReport& report = at->second.report;
+  ++report.times;
+  if (!first) return nullptr;
+  at->second.order = found_.size();
+  report.check = check;
+  report.kernel = program.kernel.name;
+  report.place = place_of(program, inst);
+  report.instruction = program.text[inst];
+  report.benign = benign;
+  return &report;
 }
 
 void Reports::add(Check check, const Wave& w, const Inst& in, int lane,
                   const std::function<std::string()>& what, std::string other, bool benign) {
-  const Key key{w.program, in.index, check, benign};
-  auto [at, first] = found_.try_emplace(key);
-  CheckReport& report = at->second.report;
-  ++report.times;
-  if (!first) return;
-  at->second.order = found_.size();
-  report.check = check;
-  report.kernel = w.program->kernel.name;
-  report.place = place_of(*w.program, in.index);
-  report.instruction = w.program->text[in.index];
-  report.what = what();
-  report.who = who(w, lane);
-  report.other = std::move(other);
-  report.benign = benign;
+  CheckReport* const report = first_time(*w.program, in.index, check, benign);
+  if (!report) return;
+  report->what = what();
+  report->who = who(w.group->id, w.id, lane);
+  report->other = std::move(other);
+}
+
+void Reports::add(Check check, const Program& program, const Dim3& grid, const Party& at,
+                  const std::function<std::string()>& what, const Party& against, bool benign) {
+  CheckReport* const report = first_time(program, at.inst, check, benign);
+  if (!report) return;
+  report->what = what();
+  report->who = who(id_of(grid, at.workgroup), at.wave, at.lane);
+  report->other = party_text(program, grid, against);
 }
 
 std::vector<CheckReport> Reports::take() {

@@ -23,6 +23,9 @@ class Reports {
   // `lane` -1: not of one lane. `what` is called the first time only.
   void add(Check check, const Wave& w, const Inst& in, int lane,
            const std::function<std::string()>& what, std::string other = {}, bool benign = false);
+  // Of two parties, either of which may be the one that runs.
+  void add(Check check, const Program& program, const Dim3& grid, const Party& at,
+           const std::function<std::string()>& what, const Party& against, bool benign);
   // As text: "wave 1, lane 2 of workgroup (3, 0, 0), a.hip:31:30: ds_write_b128 ...".
   static std::string party_text(const Program& program, const Dim3& grid, const Party& party);
 
@@ -37,6 +40,8 @@ class Reports {
     bool benign;
     auto operator<=>(const Key&) const = default;
   };
+  CheckReport* first_time(const Program& program, u32 inst, Check check, bool benign);
+
   struct Entry {
     CheckReport report;
     std::size_t order = 0;
