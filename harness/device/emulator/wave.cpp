@@ -6,29 +6,7 @@
 #include <cmath>
 
 namespace attest::emulator {
-namespace {
 
-constexpr u32 kFlushOut = 0x8000, kFlushIn = 0x40;  // MXCSR: flush-to-zero, denormals-are-zero
-constexpr u32 kMasked = 0x1f80;  // MXCSR: all exceptions masked, round to nearest
-
-u32 host_control(u32 round, u32 denormals) {
-  // MODE rounds: 0 nearest, 1 +inf, 2 -inf, 3 zero. MXCSR: 0 nearest, 1 -inf, 2 +inf, 3 zero.
-  constexpr u32 kRound[4] = {0, 2, 1, 3};
-  return kMasked | kRound[round & 3] << 13 | (denormals & 1 ? 0 : kFlushIn) |
-         (denormals & 2 ? 0 : kFlushOut);
-}
-
-u32 select(u32 value, Sel sel, bool sext) {
-  if (sel == Sel::kDword) return value;
-  if (sel >= Sel::kWord0) {
-    const u32 half = value >> (sel == Sel::kWord1 ? 16 : 0) & 0xffff;
-    return sext ? static_cast<u32>(static_cast<i32>(half << 16) >> 16) : half;
-  }
-  const u32 byte = value >> 8 * static_cast<int>(sel) & 0xff;
-  return sext ? static_cast<u32>(static_cast<i32>(byte << 24) >> 24) : byte;
-}
-
-// The lane that DPP reads for `lane`, or -1. Source: CDNA3 ISA, "DPP_CTRL".
 int dpp_source(u16 ctrl, int lane) {
   const int row = lane & ~15, in_row = lane & 15;
   if (ctrl <= 0xff) return (lane & ~3) | (ctrl >> 2 * (lane & 3) & 3);
@@ -62,6 +40,28 @@ int dpp_source(u16 ctrl, int lane) {
     default:
       return -1;
   }
+}
+
+namespace {
+
+constexpr u32 kFlushOut = 0x8000, kFlushIn = 0x40;  // MXCSR: flush-to-zero, denormals-are-zero
+constexpr u32 kMasked = 0x1f80;  // MXCSR: all exceptions masked, round to nearest
+
+u32 host_control(u32 round, u32 denormals) {
+  // MODE rounds: 0 nearest, 1 +inf, 2 -inf, 3 zero. MXCSR: 0 nearest, 1 -inf, 2 +inf, 3 zero.
+  constexpr u32 kRound[4] = {0, 2, 1, 3};
+  return kMasked | kRound[round & 3] << 13 | (denormals & 1 ? 0 : kFlushIn) |
+         (denormals & 2 ? 0 : kFlushOut);
+}
+
+u32 select(u32 value, Sel sel, bool sext) {
+  if (sel == Sel::kDword) return value;
+  if (sel >= Sel::kWord0) {
+    const u32 half = value >> (sel == Sel::kWord1 ? 16 : 0) & 0xffff;
+    return sext ? static_cast<u32>(static_cast<i32>(half << 16) >> 16) : half;
+  }
+  const u32 byte = value >> 8 * static_cast<int>(sel) & 0xff;
+  return sext ? static_cast<u32>(static_cast<i32>(byte << 24) >> 24) : byte;
 }
 
 bool dpp_valid(const Wave& w, const Inst& in, int lane, int* from) {

@@ -105,6 +105,9 @@ inline const u32* fetch_high(Wave& w, const Inst& in, int slot) {
   return fetch_slow(w, in, slot, true);
 }
 
+// The lane that DPP reads for `lane`, or -1. Source: CDNA3 ISA, "DPP_CTRL".
+int dpp_source(u16 ctrl, int lane);
+
 // Writes a result row to a vector register under EXEC, SDWA's and DPP's rules, omod and clamp.
 void store_slow(Wave& w, const Inst& in, int reg, u32* row);
 inline void store(Wave& w, const Inst& in, u32* row) {

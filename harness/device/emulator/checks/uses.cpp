@@ -263,6 +263,7 @@ u8 passes_of(std::string_view mnemonic, bool gfx90a) {
 
 // "s_waitcnt vmcnt(0) lgkmcnt(3)", or the immediate in hexadecimal.
 void describe_wait(std::string_view text, Uses& uses) {
+  uses.waits = true;
   const auto number = [&](std::string_view name, u8* to) {
     const std::size_t at = text.find(name);
     if (at == text.npos) return;

@@ -82,6 +82,7 @@ struct Uses {
   bool flat = false;                          // the address says whether memory, LDS or scratch
   bool scratch = false;                       // of scratch_*
   bool to_lds = false;                        // a load from memory whose destination is LDS
+  bool waits = false;                         // s_waitcnt
   bool counted = false;                       // in vmcnt or lgkmcnt
   u8 passes = 0;                              // of an MFMA
   u8 wait_vm = kNoWait, wait_lgkm = kNoWait;  // counts of an s_waitcnt
