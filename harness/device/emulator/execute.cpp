@@ -141,7 +141,7 @@ class Worker {
       any |= w->waiting;
       w->waiting = false;
     }
-    if (any && group_.monitor) group_.monitor->barrier_released(group_, waves_);
+    if (any && group_.monitor) group_.monitor->barrier_released(group_);
     return any;
   }
 

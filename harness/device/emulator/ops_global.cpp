@@ -111,13 +111,30 @@ int resolve(Wave& w, const Inst& in, Slots slots, int bytes, LaneAddresses* out)
   return check<kSpace>(w, in, out, bytes);
 }
 
+// Lanes of a flat access whose bytes lie in LDS, told to the checks of LDS. Returns the others.
+u64 watch_lds(const Wave& w, const Inst& in, const LaneAddresses& a, Access access, int data_row) {
+  const u64 begin = reinterpret_cast<u64>(w.group->lds.data()), size = w.group->lds.size();
+  u32 at[kLanes];
+  u64 inside = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    inside |= u64{a.at[l] - begin < size} << l;
+    at[l] = static_cast<u32>(a.at[l] - begin);
+  }
+  const u64 lanes = access.lanes;
+  access.lanes &= inside;
+  if (access.lanes) w.group->monitor->lds(w, in, at, access, data_row);
+  return lanes & ~inside;
+}
+
 // The checks that watch are told of an access before it is done, and may say where its bytes lie.
 template <Space kSpace>
 void watch(const Wave& w, const Inst& in, AccessKind kind, int bytes, LaneAddresses* a,
            int data_row = -1) {
   if constexpr (kSpace == Space::kScratch) return;
   if (Monitor* const monitor = w.group->monitor) {
-    monitor->global(w, in, a->at, {.kind = kind, .bytes = bytes, .lanes = w.exec()}, data_row);
+    Access access{.kind = kind, .bytes = bytes, .lanes = w.exec()};
+    if constexpr (kSpace == Space::kFlat) access.lanes = watch_lds(w, in, *a, access, data_row);
+    monitor->global(w, in, a->at, access, data_row);
   }
 }
 

@@ -6,8 +6,9 @@ Monitor::Monitor(const CheckSet& on) : on_(on) {
   const bool uninitialised = on.has(Check::kUninitialised);
   if (uninitialised || on.has(Check::kWaits)) registers_.emplace(on_, reports_);
   if (on.has(Check::kHazards)) hazards_.emplace(reports_);
-  if (uninitialised || on.has(Check::kLdsRace) || on.has(Check::kBarrier) || on.has(Check::kWaits))
-    lds_.emplace(on_, reports_);
+  if (uninitialised || on.has(Check::kLdsRace) || on.has(Check::kWaits))
+    lds_.emplace(on_, reports_, registers_ ? &*registers_ : nullptr);
+  if (on.has(Check::kBarrier)) barriers_.emplace(reports_);
   if (uninitialised || on.has(Check::kBounds) || on.has(Check::kGlobalRace) ||
       on.has(Check::kUseAfterFree))
     global_.emplace(on_, reports_);
@@ -37,6 +38,7 @@ void Monitor::begin_launch(const Program& program, const LaunchConfig& config, i
   if (registers_) registers_->begin_launch(program, uses->second, groups * waves);
   if (hazards_) hazards_->begin_launch(program, uses->second, groups * waves);
   if (lds_) lds_->begin_launch(program, config.grid, groups, waves, lds_bytes);
+  if (barriers_) barriers_->begin_launch(program, config.grid, groups, waves);
   if (global_) global_->begin_launch(program, config.grid);
   if (caches_) caches_->begin_launch(program, config.grid);
 }
@@ -47,6 +49,7 @@ void Monitor::end_launch() {
 void Monitor::begin_workgroup(const Workgroup& group,
                               std::span<const std::unique_ptr<Wave>> waves) {
   if (lds_) lds_->begin_workgroup(group);
+  if (barriers_) barriers_->begin_workgroup(group, waves);
   for (const auto& w : waves) {
     if (registers_) registers_->begin_wave(*w);
     if (hazards_) hazards_->begin_wave(*w);
@@ -70,7 +73,8 @@ void Monitor::global(const Wave& w, const Inst& in, u64* at, const Access& acces
 void Monitor::lds(const Wave& w, const Inst& in, const u32* at, const Access& access,
                   int data_row) {
   if (!lds_) return;
-  const u64 read = lds_->access(w, in, at, access, undefined_data(w, access, data_row));
+  const u64 read =
+      lds_->access(w, in, at, access, data_row, undefined_data(w, access, data_row));
   if (registers_) registers_->loads_undefined(read);
 }
 void Monitor::cache_control(const Wave& w, const Inst& in) {

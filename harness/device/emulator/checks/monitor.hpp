@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "harness/device/emulator/checks/barrier_checks.hpp"
 #include "harness/device/emulator/checks/global_checks.hpp"
 #include "harness/device/emulator/checks/hazard_checks.hpp"
 #include "harness/device/emulator/checks/lds_checks.hpp"
@@ -38,11 +39,12 @@ class Monitor {
   }
   void after(const Wave& w, const Inst& in, Flow flow) {
     if (registers_) registers_->after(w, in);
-    if (flow == Flow::kBarrier && lds_) lds_->at_barrier(w, in);
-    if (flow == Flow::kEnd && lds_) lds_->wave_ended(w, in);
+    if (flow == Flow::kBarrier && barriers_) barriers_->at_barrier(w, in);
+    if (flow == Flow::kEnd && barriers_) barriers_->wave_ended(w, in);
   }
-  void barrier_released(const Workgroup& group, std::span<const std::unique_ptr<Wave>> waves) {
-    if (lds_) lds_->barrier_released(group, waves);
+  void barrier_released(const Workgroup& group) {
+    if (barriers_) barriers_->released(group);
+    if (lds_) lds_->barrier_released(group);
   }
 
   // By the handlers of memory instructions, before they touch memory. `data_row`: of a store, the
@@ -67,6 +69,7 @@ class Monitor {
   std::optional<RegisterChecks> registers_;
   std::optional<HazardChecks> hazards_;
   std::optional<LdsChecks> lds_;
+  std::optional<BarrierChecks> barriers_;
   std::optional<GlobalChecks> global_;
   std::optional<XcdCaches> caches_;
 };
