@@ -33,9 +33,10 @@ int addresses(Wave& w, const u32* base, u32 offset, u32* out) {
 
 // The checks that watch are told of an access before it is done.
 void watch(const Wave& w, const Inst& in, AccessKind kind, int bytes, const u32* at,
-           int data_row = -1) {
+           int data_row = -1, int dword = 0) {
   if (Monitor* const monitor = w.group->monitor) {
-    monitor->lds(w, in, at, {.kind = kind, .bytes = bytes, .lanes = w.exec()}, data_row);
+    monitor->lds(w, in, at, {.kind = kind, .bytes = bytes, .lanes = w.exec(), .dword = dword},
+                 data_row);
   }
 }
 
@@ -79,7 +80,7 @@ Flow read2(Wave& w, const Inst& in) {
   const u32 offset = static_cast<u32>(in.offset1) * kScale;
   if (const int lane = addresses<4 * kDwords>(w, base, offset, at); lane >= 0)
     return outside(w, in, lane, at[lane], 4 * kDwords);
-  watch(w, in, AccessKind::kLoad, 4 * kDwords, at);
+  watch(w, in, AccessKind::kLoad, 4 * kDwords, at, -1, kDwords);
   alignas(64) u32 rows[kDwords][kLanes] = {};
   for (int l = 0; l < kLanes; ++l) {
     u32 lane[kDwords] = {};

@@ -53,18 +53,29 @@ void LdsChecks::begin_launch(const Program& program, const Dim3& grid, int group
   for (auto& slot : slots_) {
     if (!slot) slot = std::make_unique<Slot>();
     slot->shadow.resize(lds_bytes, waves_of_group);
+    if (!on_.has(Check::kWaits) || !registers_) continue;
+    if (!slot->waits) slot->waits.emplace(reports_, *registers_);
+    slot->waits->begin_launch(program, grid, waves_of_group);
   }
   sites_.assign(program.insts.size(), 0);
   inst_of_site_.assign(1, 0);
 }
 
 void LdsChecks::begin_workgroup(const Workgroup& group) {
-  Slot& slot = *slots_[static_cast<std::size_t>(group.slot)];
+  Slot& slot = slot_of(group);
   slot.shadow.begin_workgroup();
+  if (slot.waits) slot.waits->begin_workgroup();
 }
 
 void LdsChecks::barrier_released(const Workgroup& group) {
-  slots_[static_cast<std::size_t>(group.slot)]->shadow.next_epoch();
+  Slot& slot = slot_of(group);
+  slot.shadow.next_epoch();
+  if (slot.waits) slot.waits->barrier_released(slot.shadow);
+}
+
+void LdsChecks::at_barrier(const Wave& w) {
+  Slot& slot = slot_of(*w.group);
+  if (slot.waits) slot.waits->at_barrier(w, slot.shadow);
 }
 
 u16 LdsChecks::site_of(const Inst& in) {
@@ -80,7 +91,7 @@ u16 LdsChecks::site_of(const Inst& in) {
 u64 LdsChecks::access(const Wave& w, const Inst& in, const u32* at, const Access& access,
                       int data_row, u64 undefined_data) {
   if (access.lanes == 0) return 0;
-  Slot& slot = *slots_[static_cast<std::size_t>(w.group->slot)];
+  Slot& slot = slot_of(*w.group);
   const bool track = races_on_ && waves_ > 1;
   const Now now{.w = w,
                 .in = in,
@@ -90,10 +101,14 @@ u64 LdsChecks::access(const Wave& w, const Inst& in, const u32* at, const Access
   if (track) races(slot, now);
   const u8 bits = slot.shadow.touch(w.id, access.kind, now.lanes, site_of(in), track);
   if (access.kind == AccessKind::kStore) {
+    if (slot.waits && !in.lds) slot.waits->stored(w, in, now.lanes);
+    if (slot.waits && in.lds) slot.waits->brings(w, in, now.lanes, slot.shadow);
     if (bits & LdsShadow::kAgain) collisions(now);
     if (undefined_data != 0) store_undefined(slot.shadow, now, undefined_data);
     return 0;
   }
+  if (slot.waits && access.kind == AccessKind::kAtomic) slot.waits->stored(w, in, now.lanes);
+  if ((bits & LdsShadow::kLate) && slot.waits) slot.waits->read(w, in, now.lanes, slot.shadow);
   if (access.kind == AccessKind::kAtomic && undefined_data != 0)
     store_undefined(slot.shadow, now, undefined_data);
   return undefined_on_ && (bits & LdsShadow::kUndefined) ? undefined_lanes(slot.shadow, now.lanes)
@@ -189,14 +204,16 @@ bool LdsChecks::stores_what_is_there(const Now& now, int lane, u32 byte) const {
 }
 
 u64 LdsChecks::undefined_lanes(LdsShadow& shadow, const LdsLanes& a) {
+  undefined_dwords_ = {};
   u64 found = 0;
   for (u64 left = a.lanes; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);
-    for (u32 i = static_cast<u32>(a.bytes); i-- > 0;) {
+    for (u32 i = 0; i < static_cast<u32>(a.bytes); ++i) {
       const u32 byte = a.at[lane] + i;
       if (!(shadow.bits(byte) & LdsShadow::kUndefined)) continue;
-      if (found == 0 || found == u64{1} << lane) undefined_byte_ = byte;
+      if (found == 0) undefined_byte_ = byte;
       found |= u64{1} << lane;
+      undefined_dwords_[i / 4] |= u64{1} << lane;
     }
   }
   return found;

@@ -4,12 +4,14 @@
 // only a barrier orders those of two waves. Two atomics do not race; an atomic and a plain access
 // do. Not seen as order: a hand-over through an LDS flag.
 #pragma once
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "harness/device/emulator/checks/access.hpp"
 #include "harness/device/emulator/checks/lds_shadow.hpp"
+#include "harness/device/emulator/checks/lds_waits.hpp"
 #include "harness/device/emulator/checks/reports.hpp"
 
 namespace attest::emulator {
@@ -18,7 +20,8 @@ class RegisterChecks;
 
 class LdsChecks {
  public:
-  // `registers` says which stored data nobody wrote; null: all was.
+  // `registers` says which stored data nobody wrote, and what a wave has waited for; null: all was
+  // written, and waits are not checked.
   LdsChecks(const CheckSet& on, Reports& reports, const RegisterChecks* registers)
       : on_(on), reports_(reports), registers_(registers) {}
 
@@ -31,17 +34,21 @@ class LdsChecks {
   // the lanes of a load that read what nobody wrote.
   u64 access(const Wave& w, const Inst& in, const u32* at, const Access& access, int data_row,
              u64 undefined_data);
-  // Bytes that a load brings to LDS without a register (buffer_load ... lds), when it has been
-  // waited for.
+  // Bytes that a load brings to LDS without a register (buffer_load ... lds).
   void dma(const Wave& w, const Inst& in, const u32* at, const Access& access);
+  void at_barrier(const Wave& w);  // before it waits
   void barrier_released(const Workgroup& group);
 
-  // Of the last load that read what nobody wrote: its first such byte.
+  // Of the last load that read what nobody wrote: its lanes by dword, and its first such byte.
+  u64 undefined_dword(int dword) const {
+    return undefined_dwords_[static_cast<std::size_t>(dword)];
+  }
   u32 undefined_byte() const { return undefined_byte_; }
 
  private:
   struct Slot {
     LdsShadow shadow;
+    std::optional<LdsWaits> waits;
   };
   // An access as the checks of races see it.
   struct Now {
@@ -52,6 +59,7 @@ class LdsChecks {
     int data_row;  // -1: unknown
   };
 
+  Slot& slot_of(const Workgroup& group) { return *slots_[static_cast<std::size_t>(group.slot)]; }
   u16 site_of(const Inst& in);
   void races(const Slot& slot, const Now& now);
   void races_with(const Slot& slot, const Now& now, int other, AccessKind theirs);
@@ -72,6 +80,7 @@ class LdsChecks {
   // LDS instructions get numbers as they come, small enough for a cell of the shadow; from 1.
   std::vector<u16> sites_;  // [instruction]
   std::vector<u32> inst_of_site_;
+  std::array<u64, 4> undefined_dwords_{};
   u32 undefined_byte_ = 0;
 };
 

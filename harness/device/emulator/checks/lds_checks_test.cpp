@@ -66,6 +66,15 @@ TEST(LdsChecks, FindEachPlantedRaceAndNoOtherUnderTenSchedules) {
   Planted("lds.hip", 256).expect_what_is_planted(kRaces, 10);
 }
 
+TEST(LdsChecks, FindWhatNobodyWroteWhereItCountsUnderTenSchedules) {
+  Planted("lds_uninitialised.hip", 256)
+      .expect_what_is_planted(CheckSet().add(Check::kUninitialised), 10);
+}
+
+TEST(LdsChecks, FindBytesThatWereNotWaitedForUnderTenSchedules) {
+  Planted("lds_waits.hip", 128).expect_what_is_planted(CheckSet().add(Check::kWaits), 10);
+}
+
 TEST(BarrierChecks, FindEachPlantedDivergenceAndNoOtherUnderTenSchedules) {
   Planted("barrier.hip", 200).expect_what_is_planted(kBarriers, 10);
 }

@@ -73,9 +73,11 @@ void Monitor::global(const Wave& w, const Inst& in, u64* at, const Access& acces
 void Monitor::lds(const Wave& w, const Inst& in, const u32* at, const Access& access,
                   int data_row) {
   if (!lds_) return;
-  const u64 read =
-      lds_->access(w, in, at, access, data_row, undefined_data(w, access, data_row));
-  if (registers_) registers_->loads_undefined(read);
+  const u64 read = lds_->access(w, in, at, access, data_row, undefined_data(w, access, data_row));
+  if (!registers_ || !read) return;
+  for (int dword = 0; dword < (access.bytes + 3) / 4; ++dword)
+    registers_->loads_undefined_dword(in, lds_->undefined_dword(dword), access.dword + dword,
+                                      lds_->undefined_byte());
 }
 void Monitor::cache_control(const Wave& w, const Inst& in) {
   if (caches_) caches_->cache_control(w, in);

@@ -39,7 +39,7 @@ class Monitor {
   }
   void after(const Wave& w, const Inst& in, Flow flow) {
     if (registers_) registers_->after(w, in);
-    if (flow == Flow::kBarrier && barriers_) barriers_->at_barrier(w, in);
+    if (flow == Flow::kBarrier) at_barrier(w, in);
     if (flow == Flow::kEnd && barriers_) barriers_->wave_ended(w, in);
   }
   void barrier_released(const Workgroup& group) {
@@ -61,6 +61,10 @@ class Monitor {
   }
 
  private:
+  void at_barrier(const Wave& w, const Inst& in) {
+    if (barriers_) barriers_->at_barrier(w, in);
+    if (lds_) lds_->at_barrier(w);
+  }
   u64 undefined_data(const Wave& w, const Access& access, int data_row) const;
 
   CheckSet on_;

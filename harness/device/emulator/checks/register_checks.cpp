@@ -7,7 +7,10 @@ namespace {
 
 // Where the first active lane of a flat instruction goes: all others are taken to go there too.
 u64 first_address(const Wave& w, const Inst& in, const Uses& uses) {
-  const int slot = uses.transfer == Transfer::kLoad || in.glc ? 1 : 0;
+  // sc0 of a store says something else.
+  const bool returns =
+      uses.transfer == Transfer::kLoad || (uses.transfer == Transfer::kAtomic && in.glc);
+  const int slot = returns ? 1 : 0;
   const int lane = w.exec() ? std::countr_zero(w.exec()) : 0;
   const auto* row = &w.v[in.op[slot].reg];
   return u64{row[1][lane]} << 32 | row[0][lane];
@@ -39,6 +42,7 @@ std::string_view reached_by(Role role) {
 }  // namespace
 
 void RegisterChecks::begin_launch(const Program& program, const ProgramUses& uses, int waves) {
+  lds_byte_.clear();
   uses_ = &uses;
   loaded_undefined_ = 0;
   clears_ = false;
@@ -159,7 +163,11 @@ void RegisterChecks::report_undefined(const Wave& w, const Inst& in, const Span&
                        of, reached);
   };
   std::string other;
-  if (origin) other = fmt::format("the read at {}", w.program->where(w.program->insts[origin - 1]));
+  if (origin) {
+    other = fmt::format("the read at {}", w.program->where(w.program->insts[origin - 1]));
+    if (const auto lds = lds_byte_.find(origin - 1); lds != lds_byte_.end())
+      other += fmt::format(", LDS byte {} among it", lds->second);
+  }
   reports_.add(Check::kUninitialised, w, in, vector ? std::countr_zero(lanes) : -1, what,
                std::move(other));
   // One report a value.
@@ -168,11 +176,19 @@ void RegisterChecks::report_undefined(const Wave& w, const Inst& in, const Span&
   }
 }
 
+void RegisterChecks::loads_undefined_dword(const Inst& in, u64 lanes, int dword, i64 lds_byte) {
+  loaded_dwords_[static_cast<std::size_t>(dword)] |= lanes;
+  by_dword_ = true;
+  lds_byte_.try_emplace(in.index, lds_byte);
+}
+
 void RegisterChecks::finish_load(const Wave& w, const Inst& in) {
   const Uses& uses = (*uses_)[in.index];
   if (uninitialised_ && uses.transfer != Transfer::kNone)
-    states_[w.shadow].undefined.load(w, in, uses, loaded_undefined_);
+    states_[w.shadow].undefined.load(w, in, uses, loaded_undefined_, loaded_dwords_);
   loaded_undefined_ = 0;
+  loaded_dwords_ = {};
+  by_dword_ = false;
   clears_ = false;
 }
 

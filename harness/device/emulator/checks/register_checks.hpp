@@ -26,10 +26,12 @@ class RegisterChecks {
     if (uses.counted || uses.waits) count(w, in, uses, s);
   }
   void after(const Wave& w, const Inst& in) {
-    if (loaded_undefined_ | u64{clears_}) finish_load(w, in);
+    if (loaded_undefined_ | u64{clears_} | u64{by_dword_}) finish_load(w, in);
   }
-  // Of the load that runs: lanes that read what nobody wrote.
+  // Of the load that runs: lanes that read what nobody wrote, in all of its destination or in one
+  // dword of it. `lds_byte`: the first such byte.
   void loads_undefined(u64 lanes) { loaded_undefined_ |= lanes; }
+  void loads_undefined_dword(const Inst& in, u64 lanes, int dword, i64 lds_byte);
   // Lanes of a vector register (row: a0 is 256) that hold what nobody wrote.
   u64 undefined(const Wave& w, int row) const {
     return uninitialised_ ? states_[w.shadow].undefined.lanes(row) : 0;
@@ -66,7 +68,10 @@ class RegisterChecks {
   const std::vector<Spread>* spread_ = nullptr;  // [instruction]
   std::vector<State> states_;
   u64 loaded_undefined_ = 0;
-  bool clears_ = false;  // the load that runs has an undefined destination
+  std::array<u64, 4> loaded_dwords_{};  // the same of single dwords
+  bool by_dword_ = false;
+  std::map<u32, i64> lds_byte_;  // [instruction] of its first load that read what nobody wrote
+  bool clears_ = false;          // the load that runs has an undefined destination
 };
 
 }  // namespace attest::emulator

@@ -47,8 +47,10 @@ class UndefinedRegisters {
 
   // Before an instruction of the arithmetic units, whose results become known or unknown.
   void spread(const Wave& w, const Inst& in, const Uses& uses, Spread how);
-  // After a load: its destination has `loaded` lanes that nobody wrote.
-  void load(const Wave& w, const Inst& in, const Uses& uses, u64 loaded);
+  // After a load: its destination has `loaded` lanes that nobody wrote, and its first dwords those
+  // of `dwords` too.
+  void load(const Wave& w, const Inst& in, const Uses& uses, u64 loaded,
+            const std::array<u64, 4>& dwords);
 
  private:
   std::array<u64, kRows> lanes_;
