@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 
 namespace attest {
@@ -84,7 +85,24 @@ Bucket bucket_of(const Trouble& trouble, std::string_view kernel) {
   return make(stage, "crash", "all", kernel);
 }
 
+// "check lds_race: ...\n  at stage1.hpp:38:19 < mla.hip:12:1: ds_read...\n  kernel
+// mla_decode_stage1_16, ...".
+Bucket bucket_of_check(std::string_view text, std::string_view kernel) {
+  const std::string_view rest = text.substr(std::min(text.find("\n  at ") + 6, text.size()));
+  const std::size_t slash = rest.substr(0, rest.find(':')).rfind('/');
+  std::string pattern;
+  int colons = 0;
+  for (const char c : rest.substr(slash == std::string_view::npos ? 0 : slash + 1)) {
+    if (c == '\n' || (c == ':' && ++colons == 2) || (rest.starts_with("pc ") && colons == 1)) break;
+    const char small = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    pattern += is_word({&small, 1}) ? small : '-';
+  }
+  return make(stage_of_symbol(word_after(text, "\n  kernel ")), word_after(text, "check "),
+              pattern.empty() ? "all" : pattern, kernel);
+}
+
 Bucket bucket_of_damage(std::string_view damage, std::string_view kernel) {
+  if (damage.starts_with("check ")) return bucket_of_check(damage, kernel);
   if (damage.starts_with("changed its input ")) {
     return make("memory", "input", word_after(damage, "changed its input "), kernel);
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/core/check_report.hpp"
+
 namespace attest {
 namespace {
 
@@ -65,6 +67,20 @@ TEST(Bucket, OfDamageNamesTheTensor) {
   EXPECT_EQ(damaged("wrote into the pad of o behind query token 1, head 2, at column 3"),
             "memory.overwritten.pad.k");
   EXPECT_EQ(damaged("changed its input kv_indptr at byte 4"), "memory.input.kv_indptr.k");
+}
+
+TEST(Bucket, OfACheckNamesTheCheckAndTheSourceLine) {
+  CheckReport report{.check = Check::kLdsRace,
+                     .kernel = "mla_decode_stage1_16",
+                     .place = "kernels/mla_decode/stage1.hpp:38:19 < kernels/mla_decode/a.hip:3:1",
+                     .instruction = "ds_read_b32 v1, v2",
+                     .what = "reads byte 4",
+                     .who = "workgroup (0, 0, 0), wave 1"};
+  EXPECT_EQ(to_string(bucket_of_damage(to_string(report), "k")), "stage1.lds_race.stage1-hpp-38.k");
+  report.place = "pc 0x1a40";
+  report.kernel = "_ZN5aiter3mlaE";
+  EXPECT_EQ(to_string(bucket_of_damage(to_string(report), "k")), "launch.lds_race.pc-0x1a40.k");
+  EXPECT_TRUE(parse_bucket("launch.lds_race.pc-0x1a40.k").ok());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "harness/bench_reference.hpp"
@@ -20,7 +21,7 @@ struct Row {
   std::string what;
   double tokens_per_s = 0;  // KV tokens, a core
   double ms = 0;
-  double times_plain = 0;  // of the plain reference's time in the same run; 0: not of that kind
+  double times_plain = 0;  // of the plain work's time in the same run; 0: not of that kind
 };
 
 struct Table {
@@ -30,23 +31,36 @@ struct Table {
 
 constexpr int kRepeats = 5;  // the best counts: others were disturbed
 
-// One core: the device has one thread.
-Result<Row> time_case(const CommonOptions& common, const std::string& token) {
+// One core: the device has one thread. Plain and with all checks in turn, so that what disturbs one
+// disturbs both.
+Outcome time_case(const CommonOptions& common, const std::string& token, Table& table) {
   const Result<Case> c = known_case(token);
   if (!c.ok()) return c.trouble();
   const Kernel& kernel = *find_kernel(c->kernel);
-  auto device = open_device(common.device, {.threads = 1});
-  if (!device.ok()) return device.trouble();
   const auto inputs = generate(*c, walk_of(kernel, c->problem), common.threads);
   if (!inputs.ok()) return inputs.trouble();
-  Row row{token, 0, 0};
-  for (int i = 0; i < kRepeats; ++i) {
-    const auto output = execute(kernel, **device, common.code_objects, *c, *inputs);
-    if (!output.ok()) return output.trouble();
-    row.ms = i == 0 ? output->kernel_ms : std::min(row.ms, output->kernel_ms);
+  std::array<std::unique_ptr<Device>, 2> devices;
+  std::array<Row, 2> rows = {Row{token}, Row{token + " --check"}};
+  for (std::size_t kind = 0; kind < devices.size(); ++kind) {
+    auto device = open_device(common.device,
+                              {.threads = 1, .checks = kind == 0 ? CheckSet{} : CheckSet::all()});
+    if (!device.ok()) return device.trouble();
+    devices[kind] = std::move(*device);
   }
-  row.tokens_per_s = static_cast<double>(c->problem.total_kv()) / row.ms * 1000;
-  return row;
+  for (int i = 0; i < kRepeats; ++i) {
+    for (std::size_t kind = 0; kind < devices.size(); ++kind) {
+      const auto output = execute(kernel, *devices[kind], common.code_objects, *c, *inputs);
+      if (!output.ok()) return output.trouble();
+      Row& row = rows[kind];
+      row.ms = i == 0 ? output->kernel_ms : std::min(row.ms, output->kernel_ms);
+    }
+  }
+  for (Row& row : rows) {
+    row.tokens_per_s = static_cast<double>(c->problem.total_kv()) / row.ms * 1000;
+    row.times_plain = row.ms / rows[0].ms;
+    table.rows.push_back(row);
+  }
+  return Done{};
 }
 
 // Every kind of work in turn, so that what disturbs one run disturbs all of them; the best counts.
@@ -112,9 +126,8 @@ int command_bench_emulator(const CommonOptions& common, const std::string& markd
         "v1:k=mla_decode:h=12:s=16384:page=64:splits=16",
         "v1:k=mla_decode:h=64:s=4096:page=64:splits=8",
         "v1:k=mla_decode:h=128:s=4096:page=64:splits=8"}) {
-    auto row = time_case(common, token);
-    if (!row.ok()) return report_trouble(row.trouble());
-    table.rows.push_back(*row);
+    const Outcome timed = time_case(common, token, table);
+    if (!timed.ok()) return report_trouble(timed.trouble());
   }
   return publish(common, table, markdown_path);
 }

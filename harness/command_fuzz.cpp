@@ -122,8 +122,9 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
   const Stand stand{
       .open_device =
           [&] {
-            return open_device(common.device,
-                               {.threads = 1, .instruction_budget = kInstructionBudget});
+            return open_device(
+                common.device,
+                {.threads = 1, .instruction_budget = kInstructionBudget, .checks = common.checks});
           },
       .find_kernel = [](std::string_view name) { return find_kernel(name); },
       .verify =

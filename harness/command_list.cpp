@@ -23,7 +23,8 @@ struct Group {
 
 std::vector<Group> groups() {
   Group kernels{"kernels", {}}, devices{"devices", {}}, suites{"suites", {}};
-  Group distributions{"distributions", {}}, properties{"properties", {}}, formats{"formats", {}};
+  Group distributions{"distributions", {}}, properties{"properties", {}}, checks{"checks", {}},
+      formats{"formats", {}};
   for (const Kernel* k : all_kernels()) {
     kernels.items.push_back({std::string{k->name()}, std::string{k->summary()}});
   }
@@ -43,10 +44,14 @@ std::vector<Group> groups() {
   for (const Property* p : all_properties()) {
     properties.items.push_back({std::string{p->name()}, std::string{p->statement()}});
   }
+  for (int i = 0; i < kChecks; ++i) {
+    const auto check = static_cast<Check>(i);
+    checks.items.push_back({std::string{to_string(check)}, std::string{statement(check)}});
+  }
   for (const ReportFormat& f : all_report_formats()) {
     formats.items.push_back({std::string{f.name}, std::string{f.purpose}});
   }
-  return {kernels, devices, suites, distributions, properties, formats};
+  return {kernels, devices, suites, distributions, properties, checks, formats};
 }
 
 }  // namespace

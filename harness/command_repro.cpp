@@ -81,6 +81,7 @@ void print_verdict(const Verdict& verdict) {
   if (!verdict.broken_tier.empty()) fmt::print("broken      {}\n", verdict.broken_tier);
   if (!verdict.blame.empty()) fmt::print("blame       {}\n", verdict.blame);
   if (!verdict.bucket.empty()) fmt::print("bucket      {}\n", verdict.bucket);
+  for (const std::string& remark : verdict.remarks) fmt::print("remark      {}\n", remark);
 }
 
 // Prints how long each stage took, when the next one begins.
@@ -128,7 +129,7 @@ int command_repro(const CommonOptions& common, const std::string& token,
     const Outcome path = check_standalone_path(standalone);
     if (!path.ok()) return report_trouble(path.trouble());
   }
-  auto device = open_device(common.device, {.threads = common.threads});
+  auto device = open_device(common.device, {.threads = common.threads, .checks = common.checks});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
   const Kernel& kernel = *find_kernel(c->kernel);

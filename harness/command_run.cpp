@@ -21,7 +21,7 @@ int run_and_report(const CommonOptions& common, const std::string& command,
   const auto ledger = Ledger::open(common.ledger);
   if (!ledger.ok()) return report_trouble(ledger.trouble());
   for (const std::string& line : ledger->warnings()) fmt::print(stderr, "attest: {}\n", line);
-  auto device = open_device(common.device, {.threads = common.threads});
+  auto device = open_device(common.device, {.threads = common.threads, .checks = common.checks});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
   const RunHeader header{command, common.device, machine_text(),

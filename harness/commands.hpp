@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/check_report.hpp"
 #include "harness/core/trouble.hpp"
 #include "harness/selection.hpp"
 #include "harness/selftest.hpp"
@@ -18,6 +19,7 @@ struct CommonOptions {
   int threads = 0;              // of the host
   bool json = false;            // machine-readable stdout
   std::string ledger = "none";  // file of known failures (ledger.hpp)
+  CheckSet checks;              // of the execution; a device without an emulator has none
 };
 
 struct DetectRequest {

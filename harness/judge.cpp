@@ -210,6 +210,7 @@ Verdict judge(const Subject& subject, const Output& output, const Reference& ref
   judge_rows(subject, output, tensors);
 
   Verdict verdict;
+  verdict.remarks = output.remarks;
   verdict.evidence = facts_of(reference);
   for (const TensorJudge* tensor : tensors.all()) {
     verdict.checked += tensor->checked();

@@ -39,6 +39,41 @@ std::vector<Extent> compared_extents(const Inputs& inputs) {
   return extents;
 }
 
+// Of the pool, the rows of tokens that a sequence has: the last page's tail is nobody's.
+std::vector<Extent> token_extents(const Inputs& inputs) {
+  const std::size_t page_bytes = page_bytes_of(inputs);
+  const std::size_t row_bytes = kDQk * 2, page_size = page_bytes / row_bytes;
+  std::vector<std::size_t> tokens(inputs.num_pages);
+  for (std::size_t seq = 0; seq + 1 < inputs.kv_indptr.size(); ++seq) {
+    for (std::int32_t at = inputs.kv_indptr[seq]; at < inputs.kv_indptr[seq + 1]; ++at) {
+      const bool last = at + 1 == inputs.kv_indptr[seq + 1];
+      std::size_t& of_page = tokens[inputs.kv_indices[at]];
+      of_page = std::max<std::size_t>(of_page, last ? inputs.kv_last_page_len[seq] : page_size);
+    }
+  }
+  std::vector<Extent> extents;
+  for (const std::int32_t page : inputs.used_pages) {
+    const std::size_t begin = page * page_bytes;
+    const std::size_t end = begin + tokens[page] * row_bytes;
+    if (!extents.empty() && extents.back().end == begin) {
+      extents.back().end = end;
+    } else {
+      extents.push_back({begin, end});
+    }
+  }
+  return extents;
+}
+
+// Of o, the rows without their pads; none where there are no pads.
+std::vector<Extent> row_extents(const Problem& p) {
+  std::vector<Extent> extents;
+  for (std::int64_t row = 0; p.o_pad > 0 && row < p.rows(); ++row) {
+    const std::size_t begin = row * p.o_stride_h() * 2;
+    extents.push_back({begin, begin + std::size_t{kDV} * 2});
+  }
+  return extents;
+}
+
 // Takes the pads out of o; a pad that lost its poison is damage.
 std::vector<std::uint16_t> without_pads(const Problem& p, const std::vector<std::uint16_t>& strided,
                                         std::uint16_t poison, std::vector<std::string>& damage) {
@@ -133,6 +168,33 @@ void Session::write(const Inputs& inputs) {
   bench_.write(tensors_.kv_indptr, 0, bytes_of(inputs.kv_indptr));
   bench_.write(tensors_.kv_indices, 0, bytes_of(inputs.kv_indices));
   bench_.write(tensors_.kv_last_page_len, 0, bytes_of(inputs.kv_last_page_len));
+  if (!failed()) describe_inputs(inputs);
+}
+
+void Session::describe_inputs(const Inputs& inputs) {
+  const auto read_only = [&](const Buffer& buffer, std::vector<Extent> extents) {
+    if (buffer.bytes > 0)
+      device_.describe(buffer, {.read_only = true, .extents = std::move(extents)});
+  };
+  const auto entries = [](std::size_t begin, std::size_t end) {
+    return std::vector<Extent>{{begin * 4, end * 4}};
+  };
+  read_only(tensors_.q, {{0, inputs.q.size()}});
+  read_only(tensors_.kv, token_extents(inputs));
+  read_only(tensors_.qo_indptr, entries(0, inputs.qo_indptr.size()));
+  read_only(tensors_.kv_indptr, entries(0, inputs.kv_indptr.size()));
+  read_only(tensors_.kv_indices, entries(inputs.kv_indptr.front(), inputs.kv_indptr.back()));
+  read_only(tensors_.kv_last_page_len, entries(0, inputs.kv_last_page_len.size()));
+}
+
+void Session::describe_outputs(const Problem& problem) {
+  const MlaTensors seen = tensors_of(problem);
+  for (std::size_t i = 0; i < kOutputNames.size(); ++i) {
+    const Buffer& whole = *outputs_of(tensors_)[i];
+    BufferUse use{.read_only = false, .extents = {{0, outputs_of(seen)[i]->bytes}}};
+    if (i == 0 && problem.o_pad > 0) use.extents = row_extents(problem);
+    if (whole.bytes > 0) device_.describe(whole, use);
+  }
 }
 
 void Session::poison_outputs() {
@@ -174,6 +236,7 @@ void Session::timed(const Run& run) {
 }
 
 void Session::launch(const Problem& problem) {
+  if (!failed()) describe_outputs(problem);
   timed([&] { return kernel_.launch(device_, module_, problem, tensors_of(problem)); });
 }
 
@@ -226,6 +289,8 @@ Result<Output> Session::collect(const Problem& problem, const Inputs& inputs) {
   find_written_tails(problem, damage);
   find_changed_inputs(inputs, damage);
   if (failed()) return trouble();
+  for (const CheckReport& report : device_.take_reports())
+    (report.benign ? output.remarks : damage).push_back(to_string(report));
   output.damage = std::move(damage);
   output.kernel_ms = kernel_ms_;
   return output;

@@ -59,6 +59,9 @@ class Session {
   Output parse(const Problem& problem, std::vector<std::string>& damage);
   void find_changed_inputs(const Inputs& inputs, std::vector<std::string>& damage);
   void find_written_tails(const Problem& problem, std::vector<std::string>& damage);
+  // What a launch may do to each buffer, for a device that checks it.
+  void describe_inputs(const Inputs& inputs);
+  void describe_outputs(const Problem& problem);
   template <class Run>
   void timed(const Run& run);
 

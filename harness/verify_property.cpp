@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "fuzz/properties/property.hpp"
+#include "harness/bucket.hpp"
 #include "harness/core/check.hpp"
 #include "harness/core/formats.hpp"
 #include "harness/execute.hpp"
@@ -127,7 +128,10 @@ Verdict verdict_on(const Kernel& kernel, const Property& property, const Problem
     verdict.bucket = fmt::format("{}.{}.{}.{}", property.name(), kind, pattern, kernel.name());
     verdict.reason = std::move(reason);
   };
-  if (!damage.empty()) {
+  if (!damage.empty() && damage.front().starts_with("check ")) {
+    fail({}, {}, fmt::format("{}: {}", kernel.name(), fmt::join(damage, "; ")));
+    verdict.bucket = to_string(bucket_of_damage(damage.front(), kernel.name()));
+  } else if (!damage.empty()) {
     fail("damage", "all",
          fmt::format("{}: {}: {}", kernel.name(), property.name(), fmt::join(damage, "; ")));
   } else if (!checked.kind.empty()) {

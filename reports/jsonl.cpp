@@ -104,6 +104,7 @@ class JsonLines : public Reporter {
            {"bucket", r.verdict.bucket},
            {"broken_tier", r.verdict.broken_tier},
            {"blame", r.verdict.blame},
+           {"remarks", r.verdict.remarks},
            {"checked", r.verdict.checked},
            {"wrong", r.verdict.wrong},
            {"total_ms", number(r.total_ms)},

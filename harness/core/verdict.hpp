@@ -91,7 +91,8 @@ struct [[nodiscard]] Verdict {
   std::int64_t wrong = 0;    // elements beyond their bound, or non-finite where they must not be
   std::vector<Worst> worst;  // one a tensor
   std::string broken_tier;   // the loosest tier that is broken, for kFailed by a bound
-  std::string blame;         // the stage that broke, where and how, in words; kFailed
+  std::vector<std::string> remarks;  // of checks: what no result can show
+  std::string blame;                 // the stage that broke, where and how, in words; kFailed
   Evidence evidence;
 };
 
