@@ -42,7 +42,8 @@ std::vector<Extent> compared_extents(const Inputs& inputs) {
 // Of the pool, the rows of tokens that a sequence has: the last page's tail is nobody's.
 std::vector<Extent> token_extents(const Inputs& inputs) {
   const std::size_t page_bytes = page_bytes_of(inputs);
-  const std::size_t row_bytes = kDQk * 2, page_size = page_bytes / row_bytes;
+  const std::size_t row_bytes = std::size_t{kDQk} * bytes_of_element(inputs.kv_type);
+  const std::size_t page_size = page_bytes / row_bytes;
   std::vector<std::size_t> tokens(inputs.num_pages);
   for (std::size_t seq = 0; seq + 1 < inputs.kv_indptr.size(); ++seq) {
     for (std::int32_t at = inputs.kv_indptr[seq]; at < inputs.kv_indptr[seq + 1]; ++at) {
@@ -174,13 +175,16 @@ void Session::write(const Inputs& inputs) {
 void Session::describe_inputs(const Inputs& inputs) {
   const auto read_only = [&](const Buffer& buffer, std::vector<Extent> extents) {
     if (buffer.bytes > 0)
-      device_.describe(buffer, {.read_only = true, .extents = std::move(extents)});
+      device_.describe(buffer,
+                       {.read_only = true, .unwritten = false, .extents = std::move(extents)});
   };
   const auto entries = [](std::size_t begin, std::size_t end) {
     return std::vector<Extent>{{begin * 4, end * 4}};
   };
   read_only(tensors_.q, {{0, inputs.q.size()}});
   read_only(tensors_.kv, token_extents(inputs));
+  read_only(tensors_.q_scale, entries(0, inputs.q_scale.size()));
+  read_only(tensors_.kv_scale, entries(0, inputs.kv_scale.size()));
   read_only(tensors_.qo_indptr, entries(0, inputs.qo_indptr.size()));
   read_only(tensors_.kv_indptr, entries(0, inputs.kv_indptr.size()));
   read_only(tensors_.kv_indices, entries(inputs.kv_indptr.front(), inputs.kv_indptr.back()));
@@ -191,7 +195,8 @@ void Session::describe_outputs(const Problem& problem) {
   const MlaTensors seen = tensors_of(problem);
   for (std::size_t i = 0; i < kOutputNames.size(); ++i) {
     const Buffer& whole = *outputs_of(tensors_)[i];
-    BufferUse use{.read_only = false, .extents = {{0, outputs_of(seen)[i]->bytes}}};
+    BufferUse use{
+        .read_only = false, .unwritten = true, .extents = {{0, outputs_of(seen)[i]->bytes}}};
     if (i == 0 && problem.o_pad > 0) use.extents = row_extents(problem);
     if (whole.bytes > 0) device_.describe(whole, use);
   }
@@ -200,6 +205,8 @@ void Session::describe_outputs(const Problem& problem) {
 void Session::poison_outputs() {
   for (const Buffer* buffer : outputs_of(tensors_)) {
     bench_.fill_with_poison(*buffer, {0, buffer->bytes});
+    if (!failed() && buffer->bytes > 0)
+      device_.describe(*buffer, {.read_only = false, .unwritten = true, .extents = {}});
   }
   left_.reset();
 }
