@@ -129,8 +129,9 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
       .find_kernel = [](std::string_view name) { return find_kernel(name); },
       .verify =
           [&](const Kernel& kernel, Device& device, const Case& c) {
-            return verify_with_ledger(*ledger, kernel, device, c,
-                                      {.code_objects = common.code_objects, .threads = 1});
+            return verify_with_ledger(
+                *ledger, kernel, device, c,
+                {.code_objects = common.code_objects, .threads = 1, .ariths = common.ariths});
           }};
   stop_on_interrupt();
   std::vector<std::FILE*> journals = {out->file.get()};

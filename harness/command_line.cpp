@@ -23,7 +23,7 @@ struct Parsed {
   DetectRequest detect;
   FuzzRequest fuzz;
   SelftestRequest selftest;
-  std::string checks = "none";
+  std::string checks = "none", ariths = "fma";
   std::string tier = "smoke", out, token, unit, standalone;
   std::function<int()> command;
 };
@@ -52,7 +52,12 @@ void add_ledger(CLI::App& command, CommonOptions& common) {
       ->capture_default_str();
 }
 
-void add_checks(CLI::App& command, Parsed& parsed) {
+void add_emulation(CLI::App& command, Parsed& parsed) {
+  command
+      .add_option("--arith", parsed.ariths,
+                  "matrix unit and transcendentals of the emulator: fma, exact, cdna2, cdna3, "
+                  "adversarial; several by commas, or all: right under some alone is suspect")
+      ->capture_default_str();
   command.add_flag("--check{all}", parsed.checks,
                    "watch the execution: races, missing waits, what nobody wrote ...; "
                    "--check=NAME,NAME for some, see `attest list`");
@@ -71,7 +76,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--corpus", parsed.selection.corpus,
                  "folder of failures that were kept (*.tokens): run first");
   add_ledger(run, parsed.common);
-  add_checks(run, parsed);
+  add_emulation(run, parsed);
 }
 
 void add_repro(CLI::App& app, Parsed& parsed) {
@@ -79,7 +84,7 @@ void add_repro(CLI::App& app, Parsed& parsed) {
     return command_repro(parsed.common, parsed.token, parsed.standalone);
   });
   repro.add_option("token", parsed.token, "the case")->required();
-  add_checks(repro, parsed);
+  add_emulation(repro, parsed);
   repro
       .add_option(
           "--standalone", parsed.standalone,
@@ -142,7 +147,7 @@ void add_fuzz(CLI::App& app, Parsed& parsed) {
   CLI::App& fuzz = add_command(app, parsed, "fuzz", "draw cases, and shrink and keep what fails",
                                [&] { return command_fuzz(parsed.common, request); });
   add_ledger(fuzz, parsed.common);
-  add_checks(fuzz, parsed);
+  add_emulation(fuzz, parsed);
   fuzz.add_option("--for", request.duration, "how long: 90s, 30m, 8h; default: 1m without --cases");
   fuzz.add_option("--cases", request.cases, "how many")->check(CLI::Range(1, 1 << 30));
   fuzz.add_option("--seed", request.seed, "what the cases are drawn from")->capture_default_str();
@@ -212,7 +217,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   nightly.add_option("--out", parsed.out,
                      "folder of results.jsonl; default: a new one in attest-out/");
   add_ledger(nightly, parsed.common);
-  add_checks(nightly, parsed);
+  add_emulation(nightly, parsed);
   add_command(app, parsed, "doctor", "what is here, what is missing, how to get it",
               [&] { return command_doctor(parsed.common); });
   add_bench(app, parsed);
@@ -232,6 +237,11 @@ std::string repro_options(const CommonOptions& common) {
   if (common.checks.any()) {
     text += " --check";
     if (common.checks != CheckSet::all()) text += "=" + to_string(common.checks);
+  }
+  if (common.ariths != CommonOptions{}.ariths) {
+    text += " --arith ";
+    for (const Arith arith : common.ariths)
+      text += fmt::format("{}{}", arith == common.ariths.front() ? "" : ",", to_string(arith));
   }
   return text;
 }
@@ -278,6 +288,9 @@ int run_command_line(int argc, const char* const* argv) {
   const auto checks = parse_checks(parsed.checks);
   if (!checks.ok()) return report_trouble(checks.trouble());
   parsed.common.checks = *checks;
+  const auto ariths = parse_ariths(parsed.ariths);
+  if (!ariths.ok()) return report_trouble(ariths.trouble());
+  parsed.common.ariths = *ariths;
   try {
     return parsed.command();
   } catch (const std::bad_alloc&) {

@@ -24,7 +24,7 @@ struct Group {
 std::vector<Group> groups() {
   Group kernels{"kernels", {}}, devices{"devices", {}}, suites{"suites", {}};
   Group distributions{"distributions", {}}, properties{"properties", {}}, checks{"checks", {}},
-      formats{"formats", {}};
+      ariths{"arithmetics", {}}, formats{"formats", {}};
   for (const Kernel* k : all_kernels()) {
     kernels.items.push_back({std::string{k->name()}, std::string{k->summary()}});
   }
@@ -48,10 +48,12 @@ std::vector<Group> groups() {
     const auto check = static_cast<Check>(i);
     checks.items.push_back({std::string{to_string(check)}, std::string{statement(check)}});
   }
+  for (const Arith a : kAriths)
+    ariths.items.push_back({std::string{to_string(a)}, std::string{statement(a)}});
   for (const ReportFormat& f : all_report_formats()) {
     formats.items.push_back({std::string{f.name}, std::string{f.purpose}});
   }
-  return {kernels, devices, suites, distributions, properties, checks, formats};
+  return {kernels, devices, suites, distributions, properties, checks, ariths, formats};
 }
 
 }  // namespace

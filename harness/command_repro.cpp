@@ -137,7 +137,7 @@ int command_repro(const CommonOptions& common, const std::string& token,
   fmt::print("device      {}; {}\n", common.device, machine_text());
 
   StageClock clock;
-  VerifyOptions options{common.code_objects, common.threads, {}, true};
+  VerifyOptions options{common.code_objects, common.threads, {}, true, common.ariths};
   options.at_stage = [&](std::string_view stage) { clock.at(stage); };
   const bool wants_program = !standalone.empty();
   const Failure failure = wants_program ? record_failure(kernel, **device, *c, options) : Failure{};

@@ -15,11 +15,12 @@ namespace attest {
 
 struct CommonOptions {
   std::string device = "emu:gfx942";
-  std::string code_objects;     // folder
-  int threads = 0;              // of the host
-  bool json = false;            // machine-readable stdout
-  std::string ledger = "none";  // file of known failures (ledger.hpp)
-  CheckSet checks;              // of the execution; a device without an emulator has none
+  std::string code_objects;                   // folder
+  int threads = 0;                            // of the host
+  bool json = false;                          // machine-readable stdout
+  std::string ledger = "none";                // file of known failures (ledger.hpp)
+  std::vector<Arith> ariths = {Arith::kFma};  // of an emulator; each in turn
+  CheckSet checks;  // of the execution; a device without an emulator has none
 };
 
 struct DetectRequest {

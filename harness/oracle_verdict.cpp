@@ -27,7 +27,11 @@ std::vector<BoundTerm> terms_at(const Subject& s, const Inputs& inputs, const Wo
 
 Contract contract_on(const Kernel& kernel, const Device& device, const Problem& problem) {
   Contract contract = kernel.contract(problem);
-  contract.arithmetic.matrix_unit = device.matrix_unit();
+  MatrixUnit& unit = contract.arithmetic.matrix_unit;
+  unit = device.matrix_unit();
+  // The same unit sums fp8 in another way.
+  if (problem.q_type == Storage::kFp8 && unit == MatrixUnit::kCdna3Bf16)
+    unit = MatrixUnit::kCdna3Fp8;
   return contract;
 }
 

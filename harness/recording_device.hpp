@@ -115,6 +115,11 @@ class RecordingDevice final : public Device {
   Outcome begin_capture() override;
   Result<Graph> end_capture() override;
   Outcome replay(Graph graph) override;
+  void describe(const Buffer& buffer, const BufferUse& use) override {
+    inner_.describe(buffer, use);
+  }
+  std::vector<CheckReport> take_reports() override { return inner_.take_reports(); }
+  void set_arith(Arith arith) override { inner_.set_arith(arith); }
   void set_schedule(Schedule schedule) override;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 
 #include "fuzz/distributions/distribution.hpp"
@@ -49,6 +50,32 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   return verdict;
 }
 
+// The first verdict that is not a pass, or of several that differ in that a suspicion with the
+// reason.
+Verdict verify_ariths(const Kernel& kernel, Device& device, const Case& c,
+                      const VerifyOptions& options) {
+  std::vector<Verdict> verdicts;
+  std::string passes, others;
+  for (const Arith arith : options.ariths) {
+    device.set_arith(arith);
+    verdicts.push_back(verify_supported(*kernel.fresh(), device, c, options));
+    std::string& names =
+        is_finding(verdicts.back().status) ? others : passes;  // vacuous is no other answer
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(arith));
+  }
+  device.set_arith(options.ariths.front());
+  const auto wrong = std::find_if(verdicts.begin(), verdicts.end(),
+                                  [](const Verdict& v) { return is_finding(v.status); });
+  if (wrong == verdicts.end()) return verdicts.front();
+  if (passes.empty()) return *wrong;
+  Verdict verdict = *wrong;
+  verdict.reason = fmt::format("{}: right under the arithmetic {} alone, not under {}, where: {}",
+                               kernel.name(), passes, others, wrong->reason);
+  verdict.status = Status::kSuspect;
+  verdict.bucket = to_string(Bucket{"suspect", "arith", "all", std::string(kernel.name())});
+  return verdict;
+}
+
 }  // namespace
 
 Verdict verdict_of(const Trouble& trouble, std::string_view kernel) {
@@ -76,6 +103,8 @@ Verdict verify(const Kernel& kernel, Device& device, const Case& c, const Verify
     return verdict;
   }
   try {
+    if (options.ariths.size() > 1) return verify_ariths(kernel, device, c, options);
+    if (!options.ariths.empty()) device.set_arith(options.ariths.front());
     return verify_supported(*kernel.fresh(), device, c, options);
   } catch (const std::bad_alloc&) {
     return verdict_of({TroubleKind::kInfra, "out of memory on the host"}, kernel.name());

@@ -3,7 +3,9 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "harness/core/arith.hpp"
 #include "harness/core/case.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/core/verdict.hpp"
@@ -27,6 +29,9 @@ struct VerifyOptions {
   std::function<void(std::string_view stage)> at_stage = {};  // told when a stage begins
   bool certify =
       false;  // recompute rows of a pass by an oracle that shares nothing with reference()
+  // Of an emulator: the case is run under each in turn. One that passes under some of them alone is
+  // suspect.
+  std::vector<Arith> ariths = {};
   // Told of each output that was judged. It must not use the device, which may hold memory of the
   // case.
   std::function<void(const Judgement&)> at_judgement = {};

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/arith.hpp"
 #include "harness/core/case.hpp"
 #include "harness/core/check_report.hpp"
 #include "harness/core/contract.hpp"
@@ -108,6 +109,7 @@ class Device {
   // What the checks found since the last call.
   virtual std::vector<CheckReport> take_reports() { return {}; }
 
+  virtual void set_arith(Arith /*arith*/) {}  // of the next launches, and of matrix_unit(); no effect on hardware
   virtual void set_schedule(Schedule schedule) = 0;  // no effect where the device cannot choose
 };
 

@@ -97,7 +97,7 @@ class EmulatorDevice final : public Device {
 
   std::string name() const override { return "emu:" + target_; }
   std::string target() const override { return target_; }
-  MatrixUnit matrix_unit() const override { return MatrixUnit::kSequentialFma; }  // ops_matrix.cpp
+  MatrixUnit matrix_unit() const override { return matrix_unit_of(run_.arith); }
 
   Result<Module> load_module(const std::string& path) override {
     if (auto known = module_at_.find(path); known != module_at_.end()) return Module{known->second};
@@ -219,6 +219,7 @@ class EmulatorDevice final : public Device {
     return monitor_ ? monitor_->take_reports() : std::vector<CheckReport>{};
   }
 
+  void set_arith(Arith arith) override { run_.arith = arith; }
   void set_schedule(Schedule schedule) override { run_.schedule = schedule; }
 
  private:

@@ -59,6 +59,7 @@ class Worker {
     group_.memory = &shared.memory;
     group_.cache = &cache_;
     group_.monitor = shared.options.monitor;
+    group_.arith = shared.options.arith;
     group_.lds.resize(shared.launch.lds_bytes);
   }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 
+#include "harness/core/arith.hpp"
 #include "harness/core/device.hpp"
 #include "harness/device/emulator/code_object.hpp"
 #include "harness/device/emulator/memory.hpp"
@@ -23,6 +24,7 @@ struct RunOptions {
   Schedule schedule;
   std::uint64_t instruction_budget =
       std::uint64_t{1} << 30;  // wave instructions of one workgroup: a million tokens take 2^27
+  Arith arith = Arith::kFma;
   Monitor* monitor = nullptr;  // checks that watch, on one host thread; null: none
 };
 

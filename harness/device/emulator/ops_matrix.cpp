@@ -3,6 +3,9 @@
 // gfx942 keeps them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "harness/device/emulator/dot_product.hpp"
 #include "harness/device/emulator/float_ops.hpp"
 #include "harness/device/emulator/fp8.hpp"
 #include "harness/device/emulator/matrix_layout.hpp"
@@ -68,6 +71,31 @@ bool has_blgp(const Wave& w) {
   return kS.blocks > 1 || kA == Element::kF32 || w.program->flush_matrix_denormals;
 }
 
+template <Element kE>
+constexpr DotInput dot_input() {
+  if (kE == Element::kFp8 || kE == Element::kBf8) return DotInput::kFp8;
+  return kE == Element::kF16 || kE == Element::kBf16 ? DotInput::kHalf : DotInput::kF32;
+}
+
+// A block's D by a model of a matrix unit, sixteen columns at a time; those beyond n are zeros.
+template <Shape kS, Element kE>
+void multiply_modelled(Arith arith, const float (&a)[kS.k][kS.m], const float (&b)[kS.k][kS.n],
+                       float (&d)[kS.m][kS.n]) {
+  static_assert(kS.k <= kDotDepth);
+  constexpr int kWide = kS.n < kDotColumns ? kS.n : kDotColumns;
+  for (int first = 0; first < kS.n; first += kWide) {
+    float columns[kS.k][kDotColumns] = {};
+    for (int k = 0; k < kS.k; ++k) std::copy_n(&b[k][first], kWide, columns[k]);
+    for (int i = 0; i < kS.m; ++i) {
+      float row[kS.k], sum[kDotColumns] = {};
+      for (int k = 0; k < kS.k; ++k) row[k] = a[k][i];
+      std::copy_n(&d[i][first], kWide, sum);
+      add_dot_product(arith, {row, columns, kS.k, dot_input<kE>()}, sum);
+      std::copy_n(sum, kWide, &d[i][first]);
+    }
+  }
+}
+
 template <Shape kS, Element kA, Element kB>
 Flow mfma(Wave& w, const Inst& in) {
   if (Flow f = check_broadcast<kS>(w, in, has_blgp<kS, kA>(w)); f != Flow::kNext) return f;
@@ -97,6 +125,12 @@ Flow mfma(Wave& w, const Inst& in) {
   }
   for (int block = 0; block < kS.blocks; ++block) {
     const auto& rows = a[broadcast_block(in, block)];
+    if (w.group->arith != Arith::kFma) {
+      // The models flush by themselves.
+      HostControl nearest(matrix_control(w), host_control_f32(0x30));
+      multiply_modelled<kS, kA>(w.group->arith, rows, b[block], d[block]);
+      continue;
+    }
     for (int i = 0; i < kS.m; ++i) {
       for (int k = 0; k < kS.k; ++k) {
         const float x = rows[k][i];
@@ -121,7 +155,7 @@ using Bits16 = u32 __attribute__((vector_size(64)));
 // The attention kernels' instruction, with the same rule as mfma() above: 16 x 16 x 16, bf16. A row
 // of D is 16 lanes of one register, so that sixteen row accumulators stay in vector registers.
 Flow mfma_16x16x16_bf16(Wave& w, const Inst& in) {
-  if (in.cbsz || in.abid || in.blgp)
+  if (in.cbsz || in.abid || in.blgp || w.group->arith != Arith::kFma)
     return mfma<Shape{16, 16, 16, 1}, Element::kBf16, Element::kBf16>(w, in);
   HostControl control(host_control_f32(w.mode), matrix_control(w));
   alignas(64) float a[4][4][16];  // [k / 4][k % 4][i]

@@ -77,6 +77,31 @@ u32 turn(u32 a, bool cosine) {
   return as_bits(static_cast<float>(cosine ? std::cos(r) : std::sin(r)));
 }
 
+u32 exp2_bits(u32 a) { return as_bits(exp2_f32(as_float(a))); }
+u32 log2_bits(u32 a) { return as_bits(log2_f32(as_float(a))); }
+
+// Of the two fp32 round a result the one that a hash of the input picks: within the documented ulp,
+// and as far as can be from the nearest.
+template <u32 (*kNearest)(u32), double (*kWide)(double)>
+u32 one_sided(u32 a) {
+  const float nearest = as_float(kNearest(a));
+  const double wide = kWide(static_cast<double>(flush32(as_float(a))));
+  if (!std::isnormal(nearest) || static_cast<double>(nearest) == wide) return as_bits(nearest);
+  const bool up = a * 0x9e3779b9u >> 31 != 0;
+  if (up == (static_cast<double>(nearest) > wide)) return as_bits(nearest);
+  return as_bits(std::nextafter(nearest, up ? INFINITY : -INFINITY));
+}
+template <u32 (*kNearest)(u32), double (*kWide)(double)>
+Flow transcendental(Wave& w, const Inst& in) {
+  return w.group->arith == Arith::kAdversarial ? map1<one_sided<kNearest, kWide>>(w, in)
+                                               : map1<kNearest>(w, in);
+}
+double wide_exp2(double x) { return std::exp2(x); }
+double wide_log2(double x) { return std::log2(x); }
+double wide_rcp(double x) { return 1 / x; }
+double wide_rsq(double x) { return 1 / std::sqrt(x); }
+double wide_sqrt(double x) { return std::sqrt(x); }
+
 // v_div_scale_f32: D = S0 pre-scaled by 2^64 when numerator S2 and denominator S1 would over- or
 // underflow; op[1] gets the lanes whose quotient v_div_fmas must scale back. Source: MI300 ISA,
 // V_DIV_SCALE_F32.
@@ -262,12 +287,12 @@ std::vector<Semantics> unary_and_division() {
     return Semantics{name, run, Type::kF32, true};
   };
   return {
-      f32("v_exp_f32", map1<[](u32 a) { return as_bits(exp2_f32(as_float(a))); }>),
-      f32("v_log_f32", map1<[](u32 a) { return as_bits(log2_f32(as_float(a))); }>),
-      f32("v_rcp_f32", map1<rcp>),
-      f32("v_rcp_iflag_f32", map1<rcp>),
-      f32("v_rsq_f32", map1<rsq>),
-      f32("v_sqrt_f32", map1<sqrt32>),
+      f32("v_exp_f32", transcendental<exp2_bits, wide_exp2>),
+      f32("v_log_f32", transcendental<log2_bits, wide_log2>),
+      f32("v_rcp_f32", transcendental<rcp, wide_rcp>),
+      f32("v_rcp_iflag_f32", transcendental<rcp, wide_rcp>),
+      f32("v_rsq_f32", transcendental<rsq, wide_rsq>),
+      f32("v_sqrt_f32", transcendental<sqrt32, wide_sqrt>),
       f32("v_sin_f32", map1<[](u32 a) { return turn(a, false); }>),
       f32("v_cos_f32", map1<[](u32 a) { return turn(a, true); }>),
       f32("v_floor_f32", map1<[](u32 a) { return as_bits(std::floor(input32(a))); }>),

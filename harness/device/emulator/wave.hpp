@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/core/arith.hpp"
 #include "harness/device/emulator/inst.hpp"
 
 namespace attest::emulator {
@@ -43,6 +44,7 @@ struct Workgroup {
   Dim3 id;
   u32 linear = 0;              // of id, x fastest
   int slot = 0;                // of the workgroups that are resident at once
+  Arith arith = Arith::kFma;   // of matrix unit and transcendentals
   Monitor* monitor = nullptr;  // the checks that watch; null: none
 };
 
