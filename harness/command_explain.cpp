@@ -22,20 +22,12 @@ using Json = nlohmann::ordered_json;
 constexpr std::pair<std::string_view, MatrixUnit> kUnits[] = {
     {"fma", MatrixUnit::kSequentialFma}, {"cdna1", MatrixUnit::kCdna1Bf16},
     {"cdna2", MatrixUnit::kCdna2Bf16},   {"cdna3", MatrixUnit::kCdna3Bf16},
-    {"hopper", MatrixUnit::kHopperBf16},
+    {"hopper", MatrixUnit::kHopperBf16}, {"unknown", MatrixUnit::kUnknown},
 };
 
 // By its name, else the device's.
 Result<MatrixUnit> matrix_unit(const CommonOptions& common, const std::string& unit) {
-  for (const auto& [name, value] : kUnits) {
-    if (name == unit) return value;
-  }
-  if (!unit.empty()) {
-    return Trouble{TroubleKind::kUsage,
-                   fmt::format("there is no matrix unit '{}'; there are: fma, cdna1, cdna2, cdna3, "
-                               "hopper",
-                               unit)};
-  }
+  if (!unit.empty()) return matrix_unit_named(unit);
   auto device = open_device(common.device, {.threads = 1});
   if (!device.ok()) return device.trouble();
   return (*device)->matrix_unit();
@@ -234,6 +226,16 @@ Result<Explained> explained(const CommonOptions& common, const Case& c, MatrixUn
 }
 
 }  // namespace
+
+Result<MatrixUnit> matrix_unit_named(const std::string& unit) {
+  for (const auto& [name, value] : kUnits) {
+    if (name == unit) return value;
+  }
+  return Trouble{TroubleKind::kUsage,
+                 fmt::format("there is no matrix unit '{}'; there are: fma, cdna1, cdna2, cdna3, "
+                             "hopper, unknown",
+                             unit)};
+}
 
 int command_explain(const CommonOptions& common, const std::string& token,
                     const std::string& unit) {

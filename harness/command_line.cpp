@@ -23,6 +23,7 @@ struct Parsed {
   DetectRequest detect;
   FuzzRequest fuzz;
   SelftestRequest selftest;
+  JudgeRequest judge;
   std::string checks = "none", ariths = "fma";
   std::string tier = "smoke", out, token, unit, standalone;
   std::function<int()> command;
@@ -90,6 +91,30 @@ void add_repro(CLI::App& app, Parsed& parsed) {
           "--standalone", parsed.standalone,
           "of a failure, write a C++ program that shows it without attest; compile and run it")
       ->excludes("--json");
+}
+
+void add_exchange(CLI::App& app, Parsed& parsed) {
+  CLI::App& out = add_command(
+      app, parsed, "export", "write a case's inputs for a kernel that runs elsewhere (HDF5)",
+      [&] { return command_export(parsed.common, parsed.token, parsed.out); });
+  out.add_option("token", parsed.token, "the case")->required();
+  out.add_option("--out", parsed.out, "file")->required();
+  JudgeRequest& request = parsed.judge;
+  CLI::App& judge = add_command(app, parsed, "judge", "judge what a kernel elsewhere computed",
+                                [&] { return command_judge(parsed.common, request); });
+  judge.add_option("file", request.inputs, "of `attest export`, with outputs/o and outputs/lse")
+      ->required();
+  judge.add_option("outputs", request.outputs, "file of the outputs, where it is another");
+  judge.add_option("--name", request.name, "of the kernel, for reports")->capture_default_str();
+  judge
+      .add_option("--unit", request.unit,
+                  "the matrix unit it ran on: fma, cdna1, cdna2, cdna3, hopper, unknown")
+      ->capture_default_str();
+  judge.add_option("--p", request.p, "what it rounds P to before P.V: fp32, bf16, fp16, fp8")
+      ->capture_default_str();
+  judge.add_option("--splits", request.splits, "fp32 partial results that it merges, at most")
+      ->check(CLI::Range(1, kMaxSplits))
+      ->capture_default_str();
 }
 
 void add_bench(CLI::App& app, Parsed& parsed) {
@@ -220,6 +245,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_emulation(nightly, parsed);
   add_command(app, parsed, "doctor", "what is here, what is missing, how to get it",
               [&] { return command_doctor(parsed.common); });
+  add_exchange(app, parsed);
   add_bench(app, parsed);
   add_soundness(app, parsed);
   add_detect(app, parsed);

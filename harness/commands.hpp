@@ -51,6 +51,12 @@ struct SelftestRequest {
   SelftestOptions options;
 };
 
+struct JudgeRequest {
+  std::string inputs, outputs;  // files; no outputs: in the file of the inputs
+  std::string name = "elsewhere", unit = "unknown", p = "bf16";
+  int splits = 64;  // within the kernel
+};
+
 int command_list(const CommonOptions& common);
 int command_doctor(const CommonOptions& common);
 int command_run(const CommonOptions& common, const Selection& selection);
@@ -63,12 +69,17 @@ int command_repro(const CommonOptions& common, const std::string& token,
 int command_explain(const CommonOptions& common, const std::string& token, const std::string& unit);
 int command_bench_emulator(const CommonOptions& common, const std::string& markdown_path);
 int command_bench_reference(const CommonOptions& common, const std::string& markdown_path);
+int command_export(const CommonOptions& common, const std::string& token, const std::string& path);
+int command_judge(const CommonOptions& common, const JudgeRequest& request);
 int command_fuzz(const CommonOptions& common, const FuzzRequest& request);
 int command_selftest(const CommonOptions& common, const SelftestRequest& request);
 int command_detect(const CommonOptions& common, const DetectRequest& request);
 
 int command_soundness(const CommonOptions& common, const SoundnessOptions& options,
                       const std::string& markdown_path);
+
+// Trouble kUsage: no such unit, and those that there are.
+Result<MatrixUnit> matrix_unit_named(const std::string& unit);
 
 // What of the options is not the default and so belongs into a command that sees a case again.
 std::string repro_options(const CommonOptions& common);

@@ -20,6 +20,7 @@ class Console : public Reporter {
   void run_begin(const RunHeader& header) override {
     cases_ = header.cases;
     repro_options_ = header.repro_options;
+    again_ = header.again;
     fmt::print(stderr, "{} cases on {}, {}\n", header.cases, header.device, header.machine);
   }
 
@@ -40,8 +41,9 @@ class Console : public Reporter {
       fmt::print(to_, "         {}\n", verdict.reason);
       if (!verdict.blame.empty()) fmt::print(to_, "         blame {}\n", verdict.blame);
       if (!verdict.bucket.empty()) fmt::print(to_, "         bucket {}\n", verdict.bucket);
-      fmt::print(to_, "         see it again: ./attest repro '{}'{}\n", record.token,
-                 repro_options_);
+      fmt::print(to_, "         see it again: {}\n",
+                 again_.empty() ? fmt::format("./attest repro '{}'{}", record.token, repro_options_)
+                                : again_);
     }
     flush();
   }
@@ -77,6 +79,7 @@ class Console : public Reporter {
 
   std::FILE* to_;
   bool terminal_;
+  std::string again_;
   std::int64_t cases_ = 0, checked_ = 0;
   std::string repro_options_, trouble_;
 };

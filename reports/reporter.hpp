@@ -18,6 +18,7 @@ struct RunHeader {
   std::int64_t cases = 0;
   std::string repro_options =
       {};  // that `attest repro` needs besides the token: " --device emu:gfx90a"
+  std::string again = {};  // the command that sees it again, where that is not `attest repro`
 };
 
 struct CaseRecord {

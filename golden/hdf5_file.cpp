@@ -1,0 +1,239 @@
+#include "golden/hdf5_file.hpp"
+
+#include <fmt/format.h>
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+namespace attest {
+namespace {
+
+// Closes what HDF5 opened.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  operator hid_t() const { return id_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+struct NumberRow {
+  Number type;
+  hid_t stored;
+  std::size_t bytes;
+};
+// A function: HDF5's constants are calls that open the library.
+std::vector<NumberRow> numbers() {
+  return {{Number::kU8, H5T_STD_U8LE, 1},    {Number::kU16, H5T_STD_U16LE, 2},
+          {Number::kI32, H5T_STD_I32LE, 4},  {Number::kU32, H5T_STD_U32LE, 4},
+          {Number::kF32, H5T_IEEE_F32LE, 4}, {Number::kF64, H5T_IEEE_F64LE, 8}};
+}
+NumberRow row_of(Number type) {
+  const auto all = numbers();
+  return *std::find_if(all.begin(), all.end(), [&](const NumberRow& r) { return r.type == type; });
+}
+
+constexpr std::uint64_t kChunkBytes = 1 << 20;
+
+// Rows of the slowest dimensions, up to kChunkBytes.
+std::vector<hsize_t> chunk_of(const std::vector<hsize_t>& shape, std::size_t element) {
+  std::vector<hsize_t> chunk(shape);
+  std::uint64_t bytes = element;
+  for (const hsize_t n : shape) bytes *= n;
+  for (hsize_t& n : chunk) {
+    while (n > 1 && bytes > kChunkBytes) {
+      bytes = bytes / n * ((n + 1) / 2);
+      n = (n + 1) / 2;
+    }
+  }
+  return chunk;
+}
+
+bool write_attribute(hid_t owner, const std::string& name, const Attribute& value) {
+  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
+  const auto put = [&](hid_t type, const void* data) {
+    const Handle attribute(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
+                           H5Aclose);
+    return attribute >= 0 && H5Awrite(attribute, type, data) >= 0;
+  };
+  if (const auto* s = std::get_if<std::string>(&value)) {
+    H5Tset_size(text, std::max<std::size_t>(s->size(), 1));
+    H5Tset_cset(text, H5T_CSET_UTF8);
+    H5Tset_strpad(text, H5T_STR_NULLPAD);
+    return put(text, s->data());
+  }
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return put(H5T_STD_I64LE, i);
+  return put(H5T_IEEE_F64LE, std::get_if<double>(&value));
+}
+
+bool write_attributes_to(hid_t owner, const Attributes& attributes) {
+  return std::all_of(attributes.begin(), attributes.end(), [&](const auto& attribute) {
+    return write_attribute(owner, attribute.first, attribute.second);
+  });
+}
+
+}  // namespace
+
+struct Hdf5File::Impl {
+  std::string path, written_as;  // written_as: empty when it is only read
+  hid_t file = -1;
+
+  Trouble trouble(TroubleKind kind, std::string_view what) const {
+    return {kind, fmt::format("{}: {}", path, what)};
+  }
+};
+
+Hdf5File::Hdf5File(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Hdf5File::~Hdf5File() {
+  if (impl_->file < 0) return;
+  H5Fclose(impl_->file);
+  std::error_code ignored;
+  if (!impl_->written_as.empty()) std::filesystem::remove(impl_->written_as, ignored);
+}
+
+Result<std::unique_ptr<Hdf5File>> Hdf5File::create(const std::string& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // the trouble says it
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  impl->written_as = path + ".part";
+  impl->file = H5Fcreate(impl->written_as.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  if (impl->file < 0)
+    return impl->trouble(TroubleKind::kInfra, "it cannot be created (is its folder there?)");
+  return std::unique_ptr<Hdf5File>(new Hdf5File(std::move(impl)));
+}
+
+Result<std::unique_ptr<Hdf5File>> Hdf5File::open(const std::string& path) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  auto impl = std::make_unique<Impl>();
+  impl->path = path;
+  if (!std::filesystem::exists(path))
+    return impl->trouble(TroubleKind::kUsage, "there is no such file");
+  impl->file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (impl->file < 0)
+    return impl->trouble(TroubleKind::kUsage, "no HDF5 file, or one that is cut off");
+  return std::unique_ptr<Hdf5File>(new Hdf5File(std::move(impl)));
+}
+
+Outcome Hdf5File::write(const std::string& name, Number type,
+                        const std::vector<std::uint64_t>& shape, const void* data,
+                        const Attributes& attributes) {
+  const NumberRow row = row_of(type);
+  const std::vector<hsize_t> extent(shape.begin(), shape.end());
+  const Handle space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
+                     H5Sclose);
+  const Handle options(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(links, 1);
+  H5Pset_obj_track_times(options, false);
+  const bool is_empty = std::find(extent.begin(), extent.end(), 0) != extent.end();
+  if (!is_empty) {
+    const std::vector<hsize_t> chunk = chunk_of(extent, row.bytes);
+    H5Pset_chunk(options, static_cast<int>(chunk.size()), chunk.data());
+    H5Pset_shuffle(options);
+    H5Pset_deflate(options, 1);
+    H5Pset_fletcher32(options);
+  }
+  const Handle set(
+      H5Dcreate2(impl_->file, name.c_str(), row.stored, space, links, options, H5P_DEFAULT),
+      H5Dclose);
+  const bool written =
+      set >= 0 && write_attributes_to(set, attributes) &&
+      (is_empty || H5Dwrite(set, row.stored, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+  if (!written)
+    return impl_->trouble(TroubleKind::kInfra,
+                          fmt::format("{} cannot be written (is the disk full?)", name));
+  return Done{};
+}
+
+Outcome Hdf5File::write_attributes(const Attributes& attributes) {
+  if (write_attributes_to(impl_->file, attributes)) return Done{};
+  return impl_->trouble(TroubleKind::kInfra, "attributes cannot be written (is the disk full?)");
+}
+
+// Closing is what writes the last bytes: no space left is seen here.
+Outcome Hdf5File::close() {
+  const bool closed = H5Fclose(impl_->file) >= 0;
+  impl_->file = -1;
+  std::error_code error;
+  if (closed) {
+    std::filesystem::rename(impl_->written_as, impl_->path, error);
+    if (!error) return Done{};
+  }
+  std::error_code ignored;
+  std::filesystem::remove(impl_->written_as, ignored);
+  return impl_->trouble(TroubleKind::kInfra, "it cannot be written whole (is the disk full?)");
+}
+
+bool Hdf5File::has(const std::string& name) const {
+  for (std::size_t at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+    if (H5Lexists(impl_->file, name.substr(0, at).c_str(), H5P_DEFAULT) <= 0) return false;
+  }
+  return H5Lexists(impl_->file, name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Result<Tensor> Hdf5File::read(const std::string& name) const {
+  const auto refused = [&](std::string_view why) {
+    return impl_->trouble(TroubleKind::kUsage, fmt::format("{}: {}", name, why));
+  };
+  if (!has(name)) return refused("there is no such dataset");
+  const Handle set(H5Dopen2(impl_->file, name.c_str(), H5P_DEFAULT), H5Dclose);
+  if (set < 0) return refused("it is no dataset");
+  const Handle stored(H5Dget_type(set), H5Tclose);
+  const Handle space(H5Dget_space(set), H5Sclose);
+  const H5T_class_t kind = H5Tget_class(stored);
+  const std::size_t bytes = H5Tget_size(stored);
+  const bool is_signed = kind == H5T_INTEGER && H5Tget_sign(stored) == H5T_SGN_2;
+  Tensor tensor;
+  if (kind == H5T_FLOAT && (bytes == 4 || bytes == 8)) {
+    tensor.type = bytes == 4 ? Number::kF32 : Number::kF64;
+  } else if (kind == H5T_INTEGER && bytes <= 4 && bytes != 3) {
+    tensor.type = bytes == 1   ? Number::kU8
+                  : bytes == 2 ? Number::kU16
+                  : is_signed  ? Number::kI32
+                               : Number::kU32;
+  } else {
+    return refused("its numbers are neither integers of 8, 16 or 32 bits nor float32 or float64");
+  }
+  std::vector<hsize_t> extent(
+      static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space), 0)));
+  H5Sget_simple_extent_dims(space, extent.data(), nullptr);
+  tensor.shape.assign(extent.begin(), extent.end());
+  std::uint64_t elements = 1;
+  for (const hsize_t n : extent) elements *= n;
+  tensor.bytes.resize(elements * bytes);
+  // Of the same size and sign as stored: bits, not values, of a signed 16-bit integer that holds a
+  // bf16.
+  const hid_t wanted = is_signed && bytes < 4 ? (bytes == 1 ? H5T_STD_I8LE : H5T_STD_I16LE)
+                                              : row_of(tensor.type).stored;
+  if (elements > 0 && H5Dread(set, wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.bytes.data()) < 0)
+    return refused("it cannot be read: its bytes do not match their sum, or the file is cut off");
+  return tensor;
+}
+
+Result<std::string> Hdf5File::text_attribute(const std::string& name) const {
+  const auto refused = [&](std::string_view why) {
+    return impl_->trouble(TroubleKind::kUsage, fmt::format("attribute {}: {}", name, why));
+  };
+  if (H5Aexists(impl_->file, name.c_str()) <= 0) return refused("there is none of that name");
+  const Handle attribute(H5Aopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Handle type(H5Aget_type(attribute), H5Tclose);
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0)
+    return refused("it is no text of a fixed length");
+  std::string text(H5Tget_size(type), '\0');
+  if (H5Aread(attribute, type, text.data()) < 0) return refused("it cannot be read");
+  text.resize(std::min(text.find('\0'), text.size()));
+  return text;
+}
+
+}  // namespace attest
