@@ -16,11 +16,11 @@ namespace {
 const std::map<std::string, Semantics, std::less<>>& table() {
   static const auto* joined = [] {
     auto* all = new std::map<std::string, Semantics, std::less<>>;
-    for (auto list :
-         {scalar_semantics(), control_semantics(), vector_integer_semantics(),
-          vector_float_semantics(), vector_double_semantics(), vector_fp8_semantics(),
-          vector_compare_semantics(), vector_packed_semantics(), lane_semantics(), lds_semantics(),
-          global_semantics(), buffer_semantics(), matrix_semantics(), index_semantics()}) {
+    for (auto list : {scalar_semantics(), control_semantics(), vector_integer_semantics(),
+                      vector_float_semantics(), vector_double_semantics(), vector_fp8_semantics(),
+                      vector_dot_semantics(), vector_compare_semantics(), vector_packed_semantics(),
+                      lane_semantics(), lds_semantics(), global_semantics(), buffer_semantics(),
+                      matrix_semantics(), index_semantics()}) {
       for (const Semantics& entry : list) all->emplace(std::string(entry.mnemonic), entry);
     }
     return all;

@@ -74,6 +74,52 @@ inline u32 add_f32(u32 a, u32 b) { return as_bits(as_float(a) + as_float(b)); }
 inline u32 add_f16(u32 a, u32 b) {
   return float_to_half(half_to_float(a & 0xffff) + half_to_float(b & 0xffff));
 }
+// bf16, rounded once: the sum in f64 is taken to odd in f32 on its way.
+inline u32 add_bf16(u32 a, u32 b) {
+  const double sum = static_cast<double>(as_float(a << 16)) + as_float(b << 16);
+  const auto near = static_cast<float>(sum);
+  u32 bits = as_bits(near);
+  if (sum != sum) return 0x7fc0;
+  if (near != sum)
+    bits = (std::fabs(static_cast<double>(near)) > std::fabs(sum) ? bits - 1 : bits) | 1;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+template <bool kIeee>
+double min64(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) {
+    const bool signals =
+        (std::isnan(a) && !(bits64(a) >> 51 & 1)) || (std::isnan(b) && !(bits64(b) >> 51 & 1));
+    return kIeee && signals ? a + b : (std::isnan(a) ? b : a) * kOpaqueOne;
+  }
+  a *= kOpaqueOne;  // flushes denormals when MODE says so
+  b *= kOpaqueOne;
+  return a == 0 && b == 0 ? (std::signbit(a) ? a : b) : a < b ? a : b;
+}
+template <bool kIeee>
+double max64(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return min64<kIeee>(a, b);
+  a *= kOpaqueOne;
+  b *= kOpaqueOne;
+  return a == 0 && b == 0 ? (std::signbit(a) ? b : a) : a > b ? a : b;
+}
+
+// Bodies of the float atomics: memory, data.
+inline u64 atomic_min_f64(u64 m, u64 x) {
+  return bits64(min64<true>(std::bit_cast<double>(m), std::bit_cast<double>(x)));
+}
+inline u64 atomic_max_f64(u64 m, u64 x) {
+  return bits64(max64<true>(std::bit_cast<double>(m), std::bit_cast<double>(x)));
+}
+inline u64 atomic_add_f64(u64 m, u64 x) {
+  return bits64(std::bit_cast<double>(m) + std::bit_cast<double>(x));
+}
+inline u32 atomic_pk_add_f16(u32 m, u32 x) {
+  return add_f16(m, x) | add_f16(m >> 16, x >> 16) << 16;
+}
+inline u32 atomic_pk_add_bf16(u32 m, u32 x) {
+  return add_bf16(m & 0xffff, x & 0xffff) | add_bf16(m >> 16, x >> 16) << 16;
+}
+
 // min and max of f16, as min32 and max32.
 inline u32 extreme16(u32 a, u32 b, bool ieee, bool greater) {
   if (ieee && is_snan16(a)) return a | 0x0200;

@@ -85,6 +85,7 @@ std::vector<Semantics> vector_integer_semantics();
 std::vector<Semantics> vector_float_semantics();
 std::vector<Semantics> vector_double_semantics();
 std::vector<Semantics> vector_fp8_semantics();
+std::vector<Semantics> vector_dot_semantics();
 std::vector<Semantics> vector_compare_semantics();
 std::vector<Semantics> vector_packed_semantics();
 std::vector<Semantics> lane_semantics();

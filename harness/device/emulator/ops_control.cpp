@@ -38,6 +38,16 @@ Flow saveexec(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 
+// As above, but the new EXEC goes to the destination.
+template <auto Fn>
+Flow wrexec(Wave& w, const Inst& in) {
+  const u64 result = Fn(scalar64(w, in.op[1]), w.exec());
+  set_scalar64(w, in.op[0], result);
+  w.set_s64(kExec, result);
+  w.scc = result != 0;
+  return Flow::kNext;
+}
+
 Flow next(Wave&, const Inst&) { return Flow::kNext; }
 Flow end(Wave&, const Inst&) { return Flow::kEnd; }
 Flow barrier(Wave&, const Inst&) { return Flow::kBarrier; }
@@ -65,6 +75,10 @@ Flow getpc(Wave& w, const Inst& in) {
   return Flow::kNext;
 }
 Flow setpc(Wave& w, const Inst& in) { return jump_to(w, in, scalar64(w, in.op[0]) - pc_base(w)); }
+Flow call(Wave& w, const Inst& in) {
+  set_scalar64(w, in.op[0], pc_base(w) + in.next_pc);
+  return jump_to(w, in, in.next_pc + static_cast<u64>(i64{simm(in, 1)} * 4));
+}
 Flow swappc(Wave& w, const Inst& in) {
   const u64 target = scalar64(w, in.op[1]) - pc_base(w);
   set_scalar64(w, in.op[0], pc_base(w) + in.next_pc);
@@ -235,6 +249,7 @@ std::vector<Semantics> branches_and_memory() {
       {"s_getpc_b64", getpc, Type::kB64},
       {"s_setpc_b64", setpc, Type::kB64},
       {"s_swappc_b64", swappc, Type::kB64},
+      {"s_call_b64", call, Type::kB64},
       {"s_getreg_b32", getreg},
       {"s_setreg_b32", setreg},
       {"s_setreg_imm32_b32", setreg},
@@ -249,6 +264,7 @@ std::vector<Semantics> branches_and_memory() {
       {"s_buffer_load_dwordx2", buffer_load<2>},
       {"s_buffer_load_dwordx4", buffer_load<4>},
       {"s_buffer_load_dwordx8", buffer_load<8>},
+      {"s_buffer_load_dwordx16", buffer_load<16>},
       {"s_and_saveexec_b64", saveexec<[](u64 a, u64 e) { return a & e; }>, Type::kB64},
       {"s_or_saveexec_b64", saveexec<[](u64 a, u64 e) { return a | e; }>, Type::kB64},
       {"s_xor_saveexec_b64", saveexec<[](u64 a, u64 e) { return a ^ e; }>, Type::kB64},
@@ -259,6 +275,8 @@ std::vector<Semantics> branches_and_memory() {
       {"s_xnor_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~(a ^ e); }>, Type::kB64},
       {"s_andn1_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~a & e; }>, Type::kB64},
       {"s_orn1_saveexec_b64", saveexec<[](u64 a, u64 e) { return ~a | e; }>, Type::kB64},
+      {"s_andn1_wrexec_b64", wrexec<[](u64 a, u64 e) { return ~a & e; }>, Type::kB64},
+      {"s_andn2_wrexec_b64", wrexec<[](u64 a, u64 e) { return a & ~e; }>, Type::kB64},
   };
 }
 

@@ -3,10 +3,8 @@
 // chapters 10 and 12.15-12.17.
 #include <fmt/format.h>
 
-#include <atomic>
-
+#include "harness/device/emulator/atomic_ops.hpp"
 #include "harness/device/emulator/checks/monitor.hpp"
-#include "harness/device/emulator/float_ops.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -234,64 +232,26 @@ Flow atomic(Wave& w, const Inst& in) {
     return outside(w, in, "atomic", lane, a.at[lane], sizeof(T));
   const int data_reg = in.op[data].reg;
   watch<kSpace>(w, in, AccessKind::kAtomic, sizeof(T), &a, data_reg);
-  constexpr int kDwords = sizeof(T) / 4;
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     if (a.at[l] % sizeof(T)) return outside(w, in, "misaligned atomic", l, a.at[l], sizeof(T));
-    T operand[2] = {};
-    u32 words[2 * kDwords] = {};
-    for (int d = 0; d < kDataCount * kDwords; ++d) words[d] = w.v[data_reg + d][l];
-    std::memcpy(operand, words, sizeof(T) * kDataCount);
-    std::atomic_ref<T> cell(*reinterpret_cast<T*>(a.at[l]));
-    T old = cell.load();
-    while (!cell.compare_exchange_weak(old, Fn(old, operand[0], operand[1]))) {
-    }
-    if (in.glc) std::memcpy(words, &old, sizeof old);
-    for (int d = 0; in.glc && d < kDwords; ++d) w.v[in.op[0].reg + d][l] = words[d];
+    const T old = run_atomic<T, Fn, kDataCount>(w, data_reg, l, a.at[l]);
+    if (in.glc) put_lane(w, in.op[0].reg, l, old);
   }
   return Flow::kNext;
 }
-
-u64 add_f64(u64 m, u64 x, u64) {
-  return std::bit_cast<u64>(std::bit_cast<double>(m) + std::bit_cast<double>(x));
-}
-u32 pk_add_f16(u32 m, u32 x, u32) { return add_f16(m, x) | add_f16(m >> 16, x >> 16) << 16; }
-
-template <Space kS, auto Fn, int kDataCount = 1>
-void add_atomic(std::vector<Semantics>& all, std::string_view op) {
-  const std::string_view space = kS == Space::kGlobal ? "global" : "flat";
-  all.push_back({keep_name(fmt::format("{}_atomic_{}", space, op)),
-                 atomic<kS, u32, [](u32 m, u32 x, u32 y) { return static_cast<u32>(Fn(m, x, y)); },
-                        kDataCount>});
-  all.push_back({keep_name(fmt::format("{}_atomic_{}_x2", space, op)),
-                 atomic<kS, u64, [](u64 m, u64 x, u64 y) { return static_cast<u64>(Fn(m, x, y)); },
-                        kDataCount>});
-}
-template <class T>
-bool signed_less(T a, T b) {
-  return static_cast<std::make_signed_t<T>>(a) < static_cast<std::make_signed_t<T>>(b);
-}
-template <Space kS>
-void add_atomics(std::vector<Semantics>& all) {
-  add_atomic<kS, [](auto, auto x, auto) { return x; }>(all, "swap");
-  add_atomic<kS, [](auto m, auto x, auto) { return m + x; }>(all, "add");
-  add_atomic<kS, [](auto m, auto x, auto) { return m - x; }>(all, "sub");
-  add_atomic<kS, [](auto m, auto x, auto) { return signed_less(m, x) ? m : x; }>(all, "smin");
-  add_atomic<kS, [](auto m, auto x, auto) { return m < x ? m : x; }>(all, "umin");
-  add_atomic<kS, [](auto m, auto x, auto) { return signed_less(x, m) ? m : x; }>(all, "smax");
-  add_atomic<kS, [](auto m, auto x, auto) { return m > x ? m : x; }>(all, "umax");
-  add_atomic<kS, [](auto m, auto x, auto) { return m & x; }>(all, "and");
-  add_atomic<kS, [](auto m, auto x, auto) { return m | x; }>(all, "or");
-  add_atomic<kS, [](auto m, auto x, auto) { return m ^ x; }>(all, "xor");
-  add_atomic<kS, [](auto m, auto x, auto) { return m >= x ? 0 : m + 1; }>(all, "inc");
-  add_atomic<kS, [](auto m, auto x, auto) { return m == 0 || m > x ? x : m - 1; }>(all, "dec");
-  add_atomic<kS, [](auto m, auto x, auto c) { return m == c ? x : m; }, 2>(all, "cmpswap");
-  const std::string_view space = kS == Space::kGlobal ? "global" : "flat";
-  all.push_back({keep_name(fmt::format("{}_atomic_add_f32", space)),
-                 atomic<kS, u32, [](u32 m, u32 x, u32) { return add_f32(m, x); }, 1>});
-  all.push_back({keep_name(fmt::format("{}_atomic_add_f64", space)), atomic<kS, u64, add_f64, 1>});
-  all.push_back(
-      {keep_name(fmt::format("{}_atomic_pk_add_f16", space)), atomic<kS, u32, pk_add_f16, 1>});
+template <Space kSpace>
+struct Atomics {
+  template <class T, auto Fn, int kDataCount>
+  static Flow run(Wave& w, const Inst& in) {
+    return atomic<kSpace, T, Fn, kDataCount>(w, in);
+  }
+};
+template <Space kSpace>
+void add_atomics(std::vector<Semantics>& all, std::string_view space) {
+  AtomicTable<Atomics<kSpace>> table(all, space);
+  table.template one<u32, [](u32 m, u32 x, u32) { return atomic_pk_add_bf16(m, x); }>(
+      "pk_add_bf16");
 }
 
 template <Space kS>
@@ -348,8 +308,8 @@ std::vector<Semantics> global_semantics() {
       {"buffer_wbinvl1_vol", cache_control},
       {"buffer_invl2", cache_control},
   };
-  add_atomics<Space::kGlobal>(all);
-  add_atomics<Space::kFlat>(all);
+  add_atomics<Space::kGlobal>(all, "global");
+  add_atomics<Space::kFlat>(all, "flat");
   add_lds_loads<Space::kGlobal>(all, "global");
   add_lds_loads<Space::kScratch>(all, "scratch");
   return all;

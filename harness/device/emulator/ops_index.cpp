@@ -4,7 +4,7 @@
 // only to instructions that control may reach with indexing on.
 #include <fmt/format.h>
 
-#include "harness/device/emulator/wave.hpp"
+#include "harness/device/emulator/indexing.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -36,22 +36,19 @@ Flow refuse(Wave& w, const Inst& in) {
   return fault(w, in, "this instruction under VGPR indexing is not modelled");
 }
 
-// The position in the text that enable bit `bit` of M0[15:12] moves.
-int slot_of(const Inst& in, int bit) { return bit == 3 ? 0 : in.first_source + bit; }
-
 Flow run_indexed(Wave& w, const Inst& in) {
   if (!(w.mode & kModeGprIndex)) return in.indexed(w, in);
-  const u32 index = w.s[kM0] & 0xff;
   Inst moved = in;
-  for (int bit = 0; bit < 4; ++bit) {
-    Operand& op = moved.op[slot_of(in, bit)];
-    if (!(w.s[kM0] >> (12 + bit) & 1) || op.kind != Operand::Kind::kVector) continue;
+  for (std::size_t slot = 0; slot < moved.op.size(); ++slot) {
+    Operand& op = moved.op[slot];
+    const u32 shift = index_shift(w, in, static_cast<int>(slot));
+    if (shift == 0) continue;
     if (op.reg >= kAccBase) return refuse(w, in);
-    if (op.reg + index + op.count > kAccBase) {
+    if (op.reg + shift + op.count > kAccBase) {
       return fault(w, in,
-                   fmt::format("VGPR index {} moves v{} out of the register file", index, op.reg));
+                   fmt::format("VGPR index {} moves v{} out of the register file", shift, op.reg));
     }
-    op.reg = static_cast<u16>(op.reg + index);
+    op.reg = static_cast<u16>(op.reg + shift);
   }
   return in.indexed(w, moved);
 }
@@ -100,7 +97,8 @@ std::vector<bool> may_be_indexed(const Program& program) {
     const Inst& in = program.insts[open.back()];
     open.pop_back();
     if (in.run == index_off) continue;
-    if (has_mnemonic(program, in, "s_setpc") || has_mnemonic(program, in, "s_swappc"))
+    if (has_mnemonic(program, in, "s_setpc") || has_mnemonic(program, in, "s_swappc") ||
+        has_mnemonic(program, in, "s_call"))
       return std::vector<bool>(program.insts.size(), true);
     reach(in);
   }
@@ -108,6 +106,14 @@ std::vector<bool> may_be_indexed(const Program& program) {
 }
 
 }  // namespace
+
+u32 index_shift(const Wave& w, const Inst& in, int slot) {
+  const int source = slot - in.first_source, bit = slot == 0 ? 3 : source;
+  const bool moves = in.run == run_indexed && w.mode & kModeGprIndex &&
+                     in.op[slot].kind == Operand::Kind::kVector && bit >= 0 && bit < 4 &&
+                     (slot == 0 || source < 3);
+  return moves && w.s[kM0] >> (12 + bit) & 1 ? w.s[kM0] & 0xff : 0;
+}
 
 void wrap_indexed(Program& program) {
   const std::vector<bool> reached = may_be_indexed(program);

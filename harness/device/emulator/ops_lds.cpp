@@ -308,6 +308,14 @@ std::vector<Semantics> lds_semantics() {
   };
   add_atomics<u32>(all);
   add_atomics<u64>(all);
+  add_atomic<u64, [](u64 m, u64 x, u64) { return atomic_add_f64(m, x); }>(all, "add", "f64");
+  add_atomic<u64, [](u64 m, u64 x, u64) { return atomic_min_f64(m, x); }>(all, "min", "f64");
+  add_atomic<u64, [](u64 m, u64 x, u64) { return atomic_max_f64(m, x); }>(all, "max", "f64");
+  add_atomic<u32, [](u32 m, u32 x, u32) { return min32<true>(m, x); }>(all, "min", "f32");
+  add_atomic<u32, [](u32 m, u32 x, u32) { return max32<true>(m, x); }>(all, "max", "f32");
+  add_atomic<u32, [](u32 m, u32 x, u32) { return atomic_pk_add_f16(m, x); }>(all, "pk_add", "f16");
+  add_atomic<u32, [](u32 m, u32 x, u32) { return atomic_pk_add_bf16(m, x); }>(all, "pk_add",
+                                                                              "bf16");
   return all;
 }
 

@@ -97,6 +97,18 @@ constexpr u32 reverse32(u32 a) {
   for (int i = 0; i < 32; ++i) r |= (a >> i & 1) << (31 - i);
   return r;
 }
+// Bits from the top of a `width`-bit number, here sign-extended, before one that differs from its
+// sign; all ones when none does.
+constexpr u32 sign_bits(u64 a, u32 width) {
+  const u64 x = a >> 63 ? ~a : a;
+  return x ? static_cast<u32>(std::countl_zero(x)) - (64 - width) : ~0u;
+}
+// Every group of four bits with a one in it: all ones.
+constexpr u64 full_quads(u64 a) {
+  u64 r = 0;
+  for (int quad = 0; quad < 64; quad += 4) r |= (a >> quad & 15 ? u64{15} : 0) << quad;
+  return r;
+}
 constexpr i32 to_signed(u32 value) { return static_cast<i32>(value); }
 constexpr bool add_overflows(u32 a, u32 b) { return (~(a ^ b) & (a ^ (a + b))) >> 31; }
 constexpr bool sub_overflows(u32 a, u32 b) { return ((a ^ b) & (a ^ (a - b))) >> 31; }
@@ -292,6 +304,17 @@ std::vector<Semantics> bit_counts() {
          return Out32{a ? static_cast<u32>(std::countr_zero(a)) : ~0u, kKeep};
        }>,
        Type::kB64},
+      {"s_ff0_i32_b64", narrow<[](u64 a) {
+         return Out32{~a ? static_cast<u32>(std::countr_one(a)) : ~0u, kKeep};
+       }>,
+       Type::kB64},
+      {"s_flbit_i32", unary32<[](u32 a) {
+         return Out32{sign_bits(static_cast<u64>(i64{to_signed(a)}), 32), kKeep};
+       }>},
+      {"s_flbit_i32_i64", narrow<[](u64 a) {
+         return Out32{sign_bits(a, 64), kKeep};
+       }>,
+       Type::kB64},
       {"s_ff0_i32_b32", unary32<[](u32 a) {
          return Out32{~a ? static_cast<u32>(std::countr_one(a)) : ~0u, kKeep};
        }>},
@@ -324,12 +347,8 @@ std::vector<Semantics> moves() {
          return Flow::kNext;
        },
        Type::kB64},
-      {"s_wqm_b64", unary64<[](u64 a) {
-         u64 r = 0;
-         for (int quad = 0; quad < 64; quad += 4) r |= (a >> quad & 15 ? u64{15} : 0) << quad;
-         return logic(r);
-       }>,
-       Type::kB64},
+      {"s_wqm_b32", unary32<[](u32 a) { return logic(static_cast<u32>(full_quads(a))); }>},
+      {"s_wqm_b64", unary64<[](u64 a) { return logic(full_quads(a)); }>, Type::kB64},
   };
 }
 

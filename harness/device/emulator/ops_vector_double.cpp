@@ -42,24 +42,6 @@ Flow map_f64(Wave& w, const Inst& in) {
   store64(w, in, r0, r1);
   return Flow::kNext;
 }
-template <bool kIeee>
-double min64(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) {
-    const bool signals =
-        (std::isnan(a) && !(bits64(a) >> 51 & 1)) || (std::isnan(b) && !(bits64(b) >> 51 & 1));
-    return kIeee && signals ? a + b : (std::isnan(a) ? b : a) * kOpaqueOne;
-  }
-  a *= kOpaqueOne;  // flushes denormals when MODE says so
-  b *= kOpaqueOne;
-  return a == 0 && b == 0 ? (std::signbit(a) ? a : b) : a < b ? a : b;
-}
-template <bool kIeee>
-double max64(double a, double b) {
-  if (std::isnan(a) || std::isnan(b)) return min64<kIeee>(a, b);
-  a *= kOpaqueOne;
-  b *= kOpaqueOne;
-  return a == 0 && b == 0 ? (std::signbit(a) ? b : a) : a > b ? a : b;
-}
 template <auto Fn>
 Flow narrow_f64(Wave& w, const Inst& in) {  // f64 source, 32-bit result, whose denormals are f32's
   const Pairs a = pair(w, in, 1);
@@ -92,6 +74,72 @@ Flow ldexp_f64(Wave& w, const Inst& in) {
   }
   store64(w, in, r0, r1);
   return Flow::kNext;
+}
+
+// v_div_scale_f64, v_div_fmas_f64 and v_div_fixup_f64: as the f32 ones (ops_vector_float.cpp), with
+// 2^128. Source: MI300 ISA, V_DIV_SCALE_F64.
+int exponent64(double x) { return static_cast<int>(bits64(x) >> 52 & 0x7ff); }
+struct Scaled {
+  double value;
+  bool post;
+};
+Scaled div_scale(double s0, double d, double n) {
+  const auto subnormal = [](double x) { return x != 0 && std::fabs(x) < 0x1p-1022; };
+  const double up = std::ldexp(s0, 128), down = std::ldexp(s0, -128);
+  if (n == 0 || d == 0) return {std::nan(""), false};
+  if (exponent64(n) - exponent64(d) >= 768) return {s0 == d ? up : s0, true};
+  if (subnormal(d)) return {up, false};
+  if (subnormal(1.0 / d) && subnormal(n / d)) return {s0 == d ? down : s0, true};
+  if (subnormal(1.0 / d)) return {down, false};
+  if (subnormal(n / d)) return {s0 == n ? up : s0, true};
+  if (exponent64(n) <= 53) return {up, false};
+  return {s0, false};
+}
+Flow div_scale_f64(Wave& w, const Inst& in) {
+  HostControl control(host_control_f32(w.mode), host_control_f64(w.mode | 0xc0));
+  const Pairs a = pair(w, in, 2), b = pair(w, in, 3), c = pair(w, in, 4);
+  alignas(64) u32 r0[kLanes], r1[kLanes];
+  u64 post = 0;
+  for (int l = 0; l < kLanes; ++l) {
+    const Scaled scaled = div_scale(a.at(l), b.at(l), c.at(l));
+    r0[l] = static_cast<u32>(bits64(scaled.value));
+    r1[l] = static_cast<u32>(bits64(scaled.value) >> 32);
+    post |= u64{scaled.post} << l;
+  }
+  store64(w, in, r0, r1);
+  set_scalar64(w, in.op[1], post & w.exec());
+  return Flow::kNext;
+}
+Flow div_fmas_f64(Wave& w, const Inst& in) {
+  HostControl control(host_control_f32(w.mode), host_control_f64(w.mode));
+  const Pairs a = pair(w, in, 1), b = pair(w, in, 2), c = pair(w, in, 3);
+  const u64 post = w.s64(kVcc);
+  alignas(64) u32 r0[kLanes], r1[kLanes];
+  for (int l = 0; l < kLanes; ++l) {
+    double value = __builtin_fma(a.at(l), b.at(l), c.at(l));
+    if (post >> l & 1) {
+      // Scaled before the one rounding, as in f32: the sum has 113 bits here.
+      const __float128 sum = static_cast<__float128>(a.at(l)) * b.at(l) + c.at(l);
+      value = static_cast<double>(sum * (exponent64(c.at(l)) > 1023 ? 0x1p128 : 0x1p-128));
+    }
+    r0[l] = static_cast<u32>(bits64(value));
+    r1[l] = static_cast<u32>(bits64(value) >> 32);
+  }
+  store64(w, in, r0, r1);
+  return Flow::kNext;
+}
+double div_fixup(double q, double d, double n) {
+  const double sign = std::signbit(d) != std::signbit(n) ? -1.0 : 1.0;
+  if (std::isnan(n)) return std::bit_cast<double>(quiet64(bits64(n)));
+  if (std::isnan(d)) return std::bit_cast<double>(quiet64(bits64(d)));
+  if ((n == 0 && d == 0) || (std::isinf(n) && std::isinf(d)))
+    return std::bit_cast<double>(u64{0xfff8} << 48);
+  if (d == 0 || std::isinf(n)) return sign * INFINITY;
+  if (std::isinf(d) || n == 0) return sign * 0.0;
+  const int gap = exponent64(n) - exponent64(d);
+  if (gap < -1075) return sign * 0.0;      // underflow
+  if (gap > 1024) return sign * INFINITY;  // overflow
+  return std::copysign(q, sign);
 }
 
 std::vector<Semantics> double_arithmetic() {
@@ -128,6 +176,9 @@ std::vector<Semantics> double_arithmetic() {
       f64("v_rsq_f64", map_f64<1, [](double a) { return 1.0 / std::sqrt(a); }>),
       f64("v_sqrt_f64", map_f64<1, [](double a) { return std::sqrt(a); }>),
       f64("v_ldexp_f64", ldexp_f64),
+      Semantics{"v_div_scale_f64", div_scale_f64, Type::kF64},
+      f64("v_div_fmas_f64", div_fmas_f64),
+      f64("v_div_fixup_f64", map_f64<3, div_fixup>),
   };
 }
 

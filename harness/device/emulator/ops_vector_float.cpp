@@ -323,6 +323,9 @@ std::vector<Semantics> half_arithmetic() {
       f16("v_max_f16", half_extreme<true>),
       f16("v_rcp_f16", half1<[](float a) { return 1.0f / a; }>),
       f16("v_sqrt_f16", half1<[](float a) { return std::sqrt(a); }>),
+      f16("v_rsq_f16", half1<[](float a) { return 1.0f / std::sqrt(a); }>),
+      f16("v_exp_f16", half1<exp2_f32>),
+      f16("v_log_f16", half1<log2_f32>),
   };
 }
 

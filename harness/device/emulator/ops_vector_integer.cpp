@@ -23,6 +23,11 @@ constexpr u32 saturate_i(i64 x) {
   return x < INT32_MIN ? 0x80000000u : x > INT32_MAX ? 0x7fffffffu : static_cast<u32>(x);
 }
 
+constexpr u32 limit16(u32 value) {
+  const i32 x = sg(value);
+  return u16_of(static_cast<u32>(x < -32768 ? -32768 : x > 32767 ? 32767 : x));
+}
+
 constexpr u32 bfe_u(u32 a, u32 b, u32 c) { return a >> (b & 31) & low_bits(c); }
 constexpr u32 bfe_i(u32 a, u32 b, u32 c) {
   // The shift is arithmetic: beyond the top the field is filled with the sign.
@@ -57,13 +62,11 @@ constexpr u32 sad8(u32 a, u32 b, u32 c) {
   }
   return c;
 }
-constexpr u32 dot4_i8(u32 a, u32 b, u32 c) {
-  for (int i = 0; i < 32; i += 8)
-    c += static_cast<u32>(static_cast<std::int8_t>(a >> i) * static_cast<std::int8_t>(b >> i));
-  return c;
-}
-constexpr u32 dot4_u8(u32 a, u32 b, u32 c) {
-  for (int i = 0; i < 32; i += 8) c += (a >> i & 0xff) * (b >> i & 0xff);
+constexpr u32 sad16(u32 a, u32 b, u32 c) {
+  for (int i = 0; i < 32; i += 16) {
+    const i32 d = static_cast<i32>(a >> i & 0xffff) - static_cast<i32>(b >> i & 0xffff);
+    c += static_cast<u32>(d < 0 ? -d : d);
+  }
   return c;
 }
 
@@ -239,12 +242,12 @@ std::vector<Semantics> arithmetic() {
       {"v_med3_u32", map3<med3_u>},
       {"v_med3_i32", map3<med3_i>},
       {"v_sad_u8", map3<sad8>},
+      {"v_sad_hi_u8", map3<[](u32 a, u32 b, u32 c) { return (sad8(a, b, 0) << 16) + c; }>},
+      {"v_sad_u16", map3<sad16>},
       {"v_sad_u32", map3<[](u32 a, u32 b, u32 c) { return (a > b ? a - b : b - a) + c; }>},
       {"v_lshl_add_u32", map3<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }>},
       {"v_add_lshl_u32", map3<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }>},
       {"v_xad_u32", map3<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }>},
-      {"v_dot4_i32_i8", map3<dot4_i8>},
-      {"v_dot4_u32_u8", map3<dot4_u8>},
   };
 }
 
@@ -267,6 +270,16 @@ std::vector<Semantics> wide_and_short_arithmetic() {
       {"v_max_u16", map2<[](u32 a, u32 b) { return max_u(u16_of(a), u16_of(b)); }>},
       {"v_min_i16", map2<[](u32 a, u32 b) { return u16_of(i16_of(a) < i16_of(b) ? a : b); }>},
       {"v_max_i16", map2<[](u32 a, u32 b) { return u16_of(i16_of(a) > i16_of(b) ? a : b); }>},
+      {"v_add_i32", by_clamp<map2<[](u32 a, u32 b) { return a + b; }>,
+                             map2<[](u32 a, u32 b) { return saturate_i(i64{sg(a)} + sg(b)); }>>},
+      {"v_sub_i32", by_clamp<map2<[](u32 a, u32 b) { return a - b; }>,
+                             map2<[](u32 a, u32 b) { return saturate_i(i64{sg(a)} - sg(b)); }>>},
+      {"v_mad_u32_u16", map3<[](u32 a, u32 b, u32 c) { return u16_of(a) * u16_of(b) + c; }>},
+      {"v_mad_i32_i16",
+       map3<[](u32 a, u32 b, u32 c) { return static_cast<u32>(i16_of(a) * i16_of(b)) + c; }>},
+      {"v_cvt_pk_u16_u32",
+       map2<[](u32 a, u32 b) { return min_u(a, 0xffff) | min_u(b, 0xffff) << 16; }>},
+      {"v_cvt_pk_i16_i32", map2<[](u32 a, u32 b) { return limit16(a) | limit16(b) << 16; }>},
       {"v_mad_legacy_u16",
        map3<[](u32 a, u32 b, u32 c) { return u16_of(u16_of(a) * u16_of(b) + c); }>},
   };

@@ -89,10 +89,10 @@ constexpr Family kFamilies[] = {
     {Unit::kLds, kMasked,
      "ds_read ds_read2 ds_read2st64 ds_write ds_write2 ds_write2st64 ds_bpermute ds_permute "
      "ds_swizzle ds_add ds_sub ds_rsub ds_inc ds_dec ds_min ds_max ds_and ds_or ds_xor ds_cmpst "
-     "ds_wrxchg"},
+     "ds_wrxchg ds_pk_add"},
     {Unit::kVectorMemory, kMasked,
      "global_load global_store global_atomic flat_load flat_store flat_atomic scratch_load "
-     "scratch_store buffer_load buffer_store"},
+     "scratch_store buffer_load buffer_store buffer_atomic"},
     {Unit::kVectorMemory, kNoDestination, "buffer_wbl2 buffer_inv buffer_invl2 buffer_wbinvl1"}};
 
 const Family* family_of(std::string_view mnemonic) {
@@ -244,6 +244,10 @@ void describe_memory(std::string_view mnemonic, const Inst& in, Describer& d) {
   } else if (has("_store_")) {
     d.uses.transfer = Transfer::kStore;
     d.memory(buffer ? 0 : 1, 1, false);
+  } else if (has("_atomic_") && buffer) {  // the result goes where the data lie
+    d.uses.transfer = Transfer::kAtomic;
+    d.memory(0, 1, false);
+    if (in.glc) d.write(0);
   } else if (has("_atomic_")) {
     d.uses.transfer = Transfer::kAtomic;
     d.memory(in.glc ? 2 : 1, 1, in.glc);

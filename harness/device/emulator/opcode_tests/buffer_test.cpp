@@ -29,11 +29,13 @@ const Access kLoads[] = {
     {"buffer_load_ubyte", 1, false, -1},    {"buffer_load_sbyte", 1, true, -1},
     {"buffer_load_ushort", 2, false, -1},   {"buffer_load_sshort", 2, true, -1},
     {"buffer_load_short_d16", 2, false, 0}, {"buffer_load_short_d16_hi", 2, false, 1},
-    {"buffer_load_ubyte_d16", 1, false, 0}, {"buffer_load_ubyte_d16_hi", 1, false, 1}};
+    {"buffer_load_ubyte_d16", 1, false, 0}, {"buffer_load_ubyte_d16_hi", 1, false, 1},
+    {"buffer_load_sbyte_d16", 1, true, 0},  {"buffer_load_sbyte_d16_hi", 1, true, 1}};
 const Access kStores[] = {
-    {"buffer_store_dword", 4, false, -1},    {"buffer_store_dwordx2", 8, false, -1},
-    {"buffer_store_dwordx3", 12, false, -1}, {"buffer_store_dwordx4", 16, false, -1},
-    {"buffer_store_byte", 1, false, -1},     {"buffer_store_short", 2, false, -1}};
+    {"buffer_store_dword", 4, false, -1},      {"buffer_store_dwordx2", 8, false, -1},
+    {"buffer_store_dwordx3", 12, false, -1},   {"buffer_store_dwordx4", 16, false, -1},
+    {"buffer_store_byte", 1, false, -1},       {"buffer_store_short", 2, false, -1},
+    {"buffer_store_byte_d16_hi", 1, false, 1}, {"buffer_store_short_d16_hi", 2, false, 1}};
 
 WaveState start(const NoisyBuffer& space, u32 stride, u32 records, u64 exec) {
   WaveState state;
@@ -98,9 +100,10 @@ void check_raw_store(const Access& op, u64 exec) {
   for (unsigned lane = 0; lane < 64; ++lane) {
     const u64 offset = 16 + walk(lane);
     if (!((exec >> lane) & 1) || offset + op.bytes > kRecords) continue;
-    for (int b = 0; b < op.bytes; ++b)
-      want[offset + b] =
-          static_cast<std::uint8_t>(state.vgpr[(4 + b / 4) * 64 + lane] >> (8 * (b % 4)));
+    for (int b = 0; b < op.bytes; ++b) {
+      const int bit = 8 * (b % 4) + (op.half == 1 ? 16 : 0);
+      want[offset + b] = static_cast<std::uint8_t>(state.vgpr[(4 + b / 4) * 64 + lane] >> bit);
+    }
   }
   const Outcome outcome = run_snippet(text, "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << text << ": " << outcome.trouble().text;

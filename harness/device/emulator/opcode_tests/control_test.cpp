@@ -78,7 +78,6 @@ TEST(Control, CallsAndReturns) {
 }
 
 TEST(Control, CallByOffset) {
-  if (!implemented("s_call_b64")) GTEST_SKIP() << "s_call_b64 has no semantics yet (see Coverage)";
   const WaveState state =
       run("s_call_b64 s[30:31], callee\ns_mov_b32 s1, 5\ns_endpgm\ncallee:\ns_mov_b32 s0, "
           "7\ns_setpc_b64 s[30:31]\ns_mov_b32 s0, 9");

@@ -67,7 +67,9 @@ u64 fixup64(const Lane& x) {
   if ((n == 0 && d == 0) || (std::isinf(n) && std::isinf(d))) return 0xfff8000000000000u;
   if (d == 0 || std::isinf(n)) return sign | 0x7ff0000000000000u;
   if (std::isinf(d) || n == 0) return sign;
-  if (exponent64(x.s[2]) - exponent64(x.s[1]) < -1075) return sign;
+  const int gap = exponent64(x.s[2]) - exponent64(x.s[1]);
+  if (gap < -1075) return sign;
+  if (gap > 1024) return sign | 0x7ff0000000000000u;  // as in f32: what overflows
   return sign | (x.s[0] & ~(u64{1} << 63));
 }
 

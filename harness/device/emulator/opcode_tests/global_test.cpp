@@ -134,40 +134,6 @@ void check_store(const Store& op, Addressing form, int offset, u64 exec) {
   EXPECT_TRUE(space.copy() == want) << text << fmt::format(" exec {:#x}", exec);
 }
 
-namespace r = atomic_rule;
-const Atomic kAtomics[] = {
-    {"add", false, r::add<u32>, Kind::kU32},
-    {"add_x2", true, r::add<u64>, Kind::kU64},
-    {"sub", false, r::sub<u32>, Kind::kU32},
-    {"sub_x2", true, r::sub<u64>, Kind::kU64},
-    {"smin", false, r::least<i32>, Kind::kU32},
-    {"smin_x2", true, r::least<i64>, Kind::kU64},
-    {"smax", false, r::most<i32>, Kind::kU32},
-    {"smax_x2", true, r::most<i64>, Kind::kU64},
-    {"umin", false, r::least<u32>, Kind::kU32},
-    {"umin_x2", true, r::least<u64>, Kind::kU64},
-    {"umax", false, r::most<u32>, Kind::kU32},
-    {"umax_x2", true, r::most<u64>, Kind::kU64},
-    {"and", false, r::conjunction, Kind::kU32},
-    {"and_x2", true, r::conjunction, Kind::kU64},
-    {"or", false, r::disjunction, Kind::kU32},
-    {"or_x2", true, r::disjunction, Kind::kU64},
-    {"xor", false, r::difference, Kind::kU32},
-    {"xor_x2", true, r::difference, Kind::kU64},
-    {"inc", false, r::increment, Kind::kU32},
-    {"inc_x2", true, r::increment, Kind::kU64},
-    {"dec", false, r::decrement, Kind::kU32},
-    {"dec_x2", true, r::decrement, Kind::kU64},
-    {"swap", false, r::swap, Kind::kU32},
-    {"swap_x2", true, r::swap, Kind::kU64},
-    {"cmpswap", false, r::compare_swap, Kind::kU32},
-    {"cmpswap_x2", true, r::compare_swap, Kind::kU64},
-    {"add_f32", false, r::add_f32, Kind::kF32, Match::kFloat},
-    {"add_f64", true, r::add_f64, Kind::kF64, Match::kFloat},
-    {"pk_add_f16", false, r::add_halves, Kind::kPkHalf, Match::kFloat},
-};
-bool is_compare(const Atomic& op) { return std::string(op.name).starts_with("cmpswap"); }
-
 void check_atomic(const Atomic& op, Addressing form, bool returns, u64 exec, u64 seed) {
   const std::string name = fmt::format("{}atomic_{}", prefix(form), op.name);
   if (!implemented(name)) return;
@@ -188,7 +154,7 @@ void check_atomic(const Atomic& op, Addressing form, bool returns, u64 exec, u64
   const auto memory_before = space.copy();
   const std::string text = fmt::format(
       "{} {}{}, {}{}{}", name, returns ? registers(4, dwords) + ", " : "", address_text(form),
-      registers(8, is_compare(op) ? 2 * dwords : dwords), tail(form, 8), returns ? " sc0" : "");
+      registers(8, is_cmpswap(op) ? 2 * dwords : dwords), tail(form, 8), returns ? " sc0" : "");
   const Outcome outcome = run_snippet(text, "gfx942", space.memory, state);
   ASSERT_TRUE(outcome.ok()) << text << ": " << outcome.trouble().text;
   const auto memory_after = space.copy();
@@ -219,7 +185,7 @@ std::vector<std::string> global_mnemonics() {
     for (const Store& op : kStores) names.push_back(prefix + std::string(op.name));
   }
   for (const char* prefix : {"global_atomic_", "flat_atomic_"}) {
-    for (const Atomic& op : kAtomics) names.push_back(prefix + std::string(op.name));
+    for (const Atomic& op : memory_atomics()) names.push_back(prefix + std::string(op.name));
   }
   return names;
 }
@@ -261,7 +227,7 @@ TEST(Global, DwordAccessNeedsNoAlignmentBeyondItsUnit) {
 }
 
 TEST(Global, AtomicsFollowTheIsaGuide) {
-  for (const Atomic& op : kAtomics) {
+  for (const Atomic& op : memory_atomics()) {
     for (u64 seed = 0; seed < 3; ++seed) {
       for (Addressing form : {Addressing::kVector, Addressing::kScalarBase, Addressing::kFlat}) {
         for (bool returns : {false, true})

@@ -46,6 +46,11 @@ const Atomic kAtomics[] = {
     {"add_f32", false, r::add_f32, Kind::kF32, Match::kFloat},
     {"add_f64", true, r::add_f64, Kind::kF64, Match::kFloat},
     {"pk_add_f16", false, r::add_halves, Kind::kPkHalf, Match::kFloat},
+    {"min_f64", true, r::least_f64, Kind::kF64, Match::kFloat},
+    {"max_f64", true, r::most_f64, Kind::kF64, Match::kFloat},
+    {"pk_add_bf16", false, r::add_bf16s, Kind::kPkBf16, Match::kFloat},
+    {"min_f32", false, r::least_f32, Kind::kF32, Match::kFloat},
+    {"max_f32", false, r::most_f32, Kind::kF32, Match::kFloat},
 };
 
 std::string ds_name(const Atomic& op, bool returns) {

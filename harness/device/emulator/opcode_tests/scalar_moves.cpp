@@ -115,6 +115,11 @@ const std::vector<ScalarOp> kMoves = {
        const u32 y = x.ia() < 0 ? ~x.ua() : x.ua();
        return After{y ? u32(std::countl_zero(y)) : ~u32{0}, {}, {}};
      }},
+    {"s_flbit_i32_i64", kDS, 1, 2, 0, kW, kU,
+     [](const Scalar& x) {
+       const u64 y = static_cast<i64>(x.a) < 0 ? ~x.a : x.a;
+       return After{y ? u32(std::countl_zero(y)) : ~u32{0}, {}, {}};
+     }},
     {"s_sext_i32_i8", kDS, 1, 1, 0, kU, kU,
      [](const Scalar& x) {
        return After{u32(sign_extended(x.ua() & 0xff, 8)), {}, {}};

@@ -32,6 +32,7 @@ std::vector<std::string> lds_mnemonics();  // atomics included
 std::vector<std::string> lds_atomic_mnemonics();
 std::vector<std::string> global_mnemonics();
 std::vector<std::string> buffer_mnemonics();
+std::vector<std::string> buffer_atomic_mnemonics();
 std::vector<std::string> lds_load_mnemonics();
 std::vector<std::string> index_mnemonics();
 std::vector<std::string> scalar_memory_mnemonics();

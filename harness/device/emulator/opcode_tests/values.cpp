@@ -109,6 +109,8 @@ u64 draw(Kind kind, u64 seed) {
       return element(kShorts, seed, 0xffff) | element(kShorts, ~seed, 0xffff) << 16;
     case Kind::kPkHalf:
       return element(kHalves, seed, 0xffff) | element(kHalves, ~seed, 0xffff) << 16;
+    case Kind::kPkBf16:
+      return draw(Kind::kF32, seed) >> 16 | (draw(Kind::kF32, ~seed) >> 16) << 16;
     case Kind::kPkF32:
       return draw(Kind::kF32, seed) | draw(Kind::kF32, ~seed) << 32;
     case Kind::kShift:

@@ -308,6 +308,18 @@ const std::vector<VectorOp> kOps = {
      kU,
      {kU, kU, kU},
      [](const Lane& x) { return u64{(byte_differences(x.u(0), x.u(1)) << 16) + x.u(2)}; }},
+    {"v_sad_u16",
+     kVop3,
+     kU,
+     {kU, kU, kU},
+     [](const Lane& x) {
+       u32 sum = x.u(2);
+       for (int at : {0, 16}) {
+         const u32 a = x.u(0) >> at & 0xffff, b = x.u(1) >> at & 0xffff;
+         sum += std::max(a, b) - std::min(a, b);
+       }
+       return u64{sum};
+     }},
     {"v_sad_u32",
      kVop3,
      kU,

@@ -347,6 +347,15 @@ std::string disagreement(u64 actual, u64 expected, Kind kind, Match match) {
     const bool low = disagreement(actual & mask, expected & mask, part, match).empty();
     return low && disagreement(actual >> width, expected >> width, part, match).empty() ? "" : text;
   }
+  if (kind == Kind::kPkBf16) {  // a bf16 is the upper half of an f32
+    const bool low =
+        disagreement(actual << 16 & 0xffffffff, expected << 16 & 0xffffffff, Kind::kF32, match)
+            .empty();
+    return low && disagreement(actual & 0xffff0000, expected & 0xffff0000, Kind::kF32, match)
+                       .empty()
+               ? ""
+               : text;
+  }
   if (kind == Kind::kF16) {
     if ((actual >> 16) != (expected >> 16)) return text;
     const u32 a = actual & 0xffff, e = expected & 0xffff;

@@ -8,7 +8,21 @@
 namespace attest::emulator::opcode_tests {
 
 // Decides which values an operand takes, its width, and what neg, abs, omod and clamp mean.
-enum class Kind { kNone, kU32, kF32, kU64, kF64, kU16, kF16, kPk16, kPkHalf, kPkF32, kShift, kExp };
+enum class Kind {
+  kNone,
+  kU32,
+  kF32,
+  kU64,
+  kF64,
+  kU16,
+  kF16,
+  kPk16,
+  kPkHalf,
+  kPkBf16,
+  kPkF32,
+  kShift,
+  kExp
+};
 
 enum class Match {
   kBits,   // every bit

@@ -12,7 +12,8 @@
 namespace attest::emulator::opcode_tests {
 namespace {
 
-constexpr Kind kP = Kind::kPkHalf, kI = Kind::kPk16, kQ = Kind::kPkF32, kU = Kind::kU32;
+constexpr Kind kF = Kind::kF32, kP = Kind::kPkHalf, kI = Kind::kPk16, kQ = Kind::kPkF32,
+               kU = Kind::kU32;
 constexpr Match kAnyNan = Match::kFloat;
 
 template <u32 (*kHalf)(const Lane&, u32, u32, u32)>
@@ -93,6 +94,32 @@ u64 dot(const Lane& x) {
   return static_cast<u32>(sum);
 }
 
+// The same, onto the destination.
+template <int kBits>
+u64 dot_into(const Lane& x) {
+  Lane y = x;
+  y.s[2] = x.d;
+  return dot<kBits, true>(y);
+}
+// CDNA3 ISA guide, V_DOT2_F32_F16: the addend, then the low product, then the high one, each sum
+// rounded; subnormals are flushed on the way in and out whatever the mode.
+u64 dot_halves(const Lane& x) {
+  float sum = as_float(flushed32(x.u(2), false));
+  for (int at : {0, 16}) {
+    const auto half = [&](int k) { return half_value(flushed16(x.u(k) >> at & 0xffff, false)); };
+    const double product = half(0) * half(1);  // exact
+    const double wide = product + sum;
+    sum = std::fma(static_cast<float>(half(0)), static_cast<float>(half(1)), sum);
+    if (is_tiny(wide)) sum = std::copysign(0.0f, sum);
+  }
+  return bits_of(sum);
+}
+u64 dot_halves_into(const Lane& x) {
+  Lane y = x;
+  y.s[2] = x.d;
+  return dot_halves(y);
+}
+
 const std::vector<VectorOp> kOps = {
     {"v_pk_add_f16", kVop3p, kP, {kP, kP}, each_half<add>, kAnyNan},
     {"v_pk_mul_f16", kVop3p, kP, {kP, kP}, each_half<mul>, kAnyNan},
@@ -128,6 +155,11 @@ const std::vector<VectorOp> kOps = {
     {"v_dot8_u32_u4", kVop3p, kU, {kU, kU, kU}, dot<4, false>},
     {"v_dot2_i32_i16", kVop3p, kU, {kU, kU, kU}, dot<16, true>},
     {"v_dot2_u32_u16", kVop3p, kU, {kU, kU, kU}, dot<16, false>},
+    {"v_dot8c_i32_i4", kE32, kU, {kU, kU}, dot_into<4>},
+    {"v_dot4c_i32_i8", kE32, kU, {kU, kU}, dot_into<8>},
+    {"v_dot2c_i32_i16", kE32, kU, {kU, kU}, dot_into<16>},
+    {"v_dot2_f32_f16", kVop3p, kF, {kP, kP, kF}, dot_halves, kAnyNan},
+    {"v_dot2c_f32_f16", kE32, kF, {kP, kP}, dot_halves_into, kAnyNan},
 };
 
 }  // namespace
