@@ -123,8 +123,7 @@ u64 GlobalChecks::look_for_unwritten(TrackedBuffer& buffer, const Wave& w, const
   u64 missing = 0;
   if (access.kind != AccessKind::kStore) missing = buffer.reads_unwritten(at, access);
   if (access.kind == AccessKind::kLoad) return missing;
-  for (u64 left = access.lanes; left != 0; left &= left - 1)
-    buffer.written.write(at[std::countr_zero(left)] - buffer.begin, access.bytes);
+  buffer.written.write(at, access.lanes, buffer.begin, access.bytes);
   // What an atomic makes of it is in memory at once. A swap keeps nothing of it.
   const std::string& text = w.program->text[in.index];
   if (missing == 0 || text.find("_swap") != std::string::npos) return missing;

@@ -34,8 +34,14 @@ TEST(GranuleBits, KnowEachByteOfRandomExtents) {
     for (int turn = 0; turn < 400; ++turn) {
       const int count = 1 << random() % 7;
       u64 at[kLanes], wanted = 0;
-      for (int l = 0; l < kLanes; ++l) {
-        const std::size_t offset = random() % (bytes - static_cast<std::size_t>(count));
+      // Anywhere, or one behind the other, or 16 rows.
+      const std::size_t pattern = random() % 3, least = random() % (bytes / 2);
+      const std::size_t room = bytes - static_cast<std::size_t>(count);
+      for (std::size_t l = 0; l < kLanes; ++l) {
+        const std::size_t offset = pattern == 0 ? random() % room
+                                   : pattern == 1
+                                       ? (least + l * static_cast<std::size_t>(count)) % room
+                                       : (least + l % 16 * 3 * granule + l / 16) % room;
         at[l] = 1000 + offset;
         bool all = true;
         for (int b = 0; b < count; ++b) all &= plain[offset + static_cast<std::size_t>(b)];
@@ -45,6 +51,21 @@ TEST(GranuleBits, KnowEachByteOfRandomExtents) {
       const u64 lanes = turn % 2 ? kAllLanes : random();
       ASSERT_EQ(bits.holes(at, lanes, 1000, count), wanted & lanes) << shift << " " << count;
     }
+  }
+}
+
+TEST(GranuleBits, LanesSetWhatTheyTouchAndNoMore) {
+  std::mt19937 random(2);
+  for (const bool in_order : {false, true}) {
+    GranuleBits bits(5000, 0);
+    std::vector<bool> plain(5000);
+    u64 at[kLanes];
+    for (std::size_t l = 0; l < kLanes; ++l) {
+      at[l] = 70000 + (in_order ? 333 + 16 * l : random() % 4984);
+      for (std::size_t b = 0; b < 16; ++b) plain[at[l] - 70000 + b] = true;
+    }
+    bits.set(at, kAllLanes, 70000, 16);
+    for (std::size_t b = 0; b < 5000; ++b) ASSERT_EQ(bits.all(b, 1), plain[b]) << b;
   }
 }
 
@@ -71,7 +92,8 @@ TEST(WrittenBytes, WhatIsForgottenIsNotWritten) {
   written.begin_kernels();
   EXPECT_TRUE(written.bits().all(0, 10));
   EXPECT_FALSE(written.bits().all(19, 2));
-  written.write(10, 10);
+  const u64 at = 1010;
+  written.write(&at, 1, 1000, 10);
   EXPECT_TRUE(written.bits().all(0, 64));
 }
 
@@ -79,7 +101,8 @@ TEST(WrittenBytes, TheHostAndKernelsAddToTheSame) {
   WrittenBytes written(256);
   written.begin_kernels();
   written.write(Extent{0, 64});
-  written.write(64, 16);
+  const u64 at = 1064;
+  written.write(&at, 1, 1000, 16);
   EXPECT_TRUE(written.bits().all(32, 48));
   EXPECT_FALSE(written.bits().all(32, 49));
   written.forget({0, 256});

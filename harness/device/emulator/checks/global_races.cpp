@@ -98,13 +98,49 @@ void GlobalRaces::access(const Wave& w, const Inst& in, const u64* at, const Acc
   now.record = log_.record(w, in, *now.me, now.manner);
   for (u64 left = access.lanes; left; left &= left - 1) {
     now.lane = std::countr_zero(left);
+    const u64 offset = at[now.lane] - place.begin;
+    RaceCell* const cells = &place.cells[offset / 4];
+    if (offset % 4 == 0 && access.bytes % 4 == 0) {
+      const u32* const data =
+          access.kind == AccessKind::kStore ? &w.v[data_row][now.lane] : nullptr;
+      touch_dwords(now, cells, access.bytes / 4, data, at[now.lane]);
+      continue;
+    }
     const LaneData data(w, in, access, data_row, now.lane);
-    for_dwords(at[now.lane] - place.begin, access.bytes, [&](u64 dword, u32 bytes, i64 from) {
+    for_dwords(offset, access.bytes, [&](u64 dword, u32 bytes, i64 from) {
       touch(now, place.cells[dword], bytes, data.dword(from), place.begin + dword * 4);
     });
   }
   if (now.race) report(w, in, place, now.manner, *now.race, false);
   if (now.benign) report(w, in, place, now.manner, *now.benign, true);
+}
+
+// Whole dwords. Most have no story in this launch, or the one of the dword before.
+void GlobalRaces::touch_dwords(Now& now, RaceCell* cells, int dwords, const u32* data,
+                               u64 address) {
+  constexpr u32 kWhole = u32{0xf} << 28;
+  for (int d = 0; d < dwords; ++d) {
+    RaceCell& cell = cells[d];
+    const u32 value = data ? data[d * kLanes] : 0;
+    const bool unread = !read(cell), unwritten = !written(cell) && !is_split(cell);
+    if (now.manner.writes()) {
+      if (unread && (unwritten || cell.write == (kWhole | now.record))) {
+        cell = {.write = kWhole | now.record, .read = 0, .value = value};
+        continue;
+      }
+    } else if ((unwritten || cell.write == now.harmless) && now.to != 0 &&
+               now.from == (unread ? 0 : cell.read)) {
+      cell.read = now.to;
+      continue;
+    }
+    const bool others = now.race || now.benign;
+    const RaceCell before = cell;
+    touch(now, cell, 0xf, value, address + 4 * static_cast<u64>(d));
+    if (now.manner.writes() || is_split(cell)) continue;
+    now.from = unread ? 0 : before.read;
+    now.to = cell.read;
+    if (!unwritten && !others && !now.race) now.harmless = before.write;
+  }
 }
 
 void GlobalRaces::touch(Now& now, RaceCell& cell, u32 bytes, u32 value, u64 address) {

@@ -52,6 +52,9 @@ class GlobalRaces {
     Manner manner;
     int lane = 0;
     std::optional<Conflict> race{}, benign{};
+    // Of a load: words of whole cells, by which most others need no second look.
+    u32 harmless = 0;      // `write` of one that does not race
+    u32 from = 0, to = 0;  // what `read` of one became; from 0: it was not read
   };
   static Number number(u32 word) { return word & 0x0fffffff; }
   static u32 mask(u32 word) { return word >> 28; }
@@ -60,6 +63,7 @@ class GlobalRaces {
   bool is_split(const RaceCell& c) const { return !mask(c.write) && c.write >= first_split_; }
 
   void acquire(Standing& me, const RaceCell& cell, u32 bytes) const;
+  void touch_dwords(Now& now, RaceCell* cells, int dwords, const u32* data, u64 address);
   void touch(Now& now, RaceCell& cell, u32 bytes, u32 value, u64 address);
   bool must_split(const Now& now, const RaceCell& cell, u32 bytes);
   void split(RaceCell& cell);

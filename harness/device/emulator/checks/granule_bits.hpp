@@ -20,9 +20,9 @@ class GranuleBits {
     const std::size_t first = offset >> shift_, last = (offset + bytes - 1) >> shift_;
     return (~window(first) << (63 - (last - first))) == 0;
   }
-  void set(std::size_t offset, int bytes) { set(Extent{offset, offset + bytes}); }
   // Of the lanes, those with a granule that is not set. at[lane] - begin: the offset.
   u64 holes(const u64* at, u64 lanes, u64 begin, int bytes) const;
+  void set(const u64* at, u64 lanes, u64 begin, int bytes);
 
  private:
   // 64 granules' bits from `first`.
@@ -31,6 +31,8 @@ class GranuleBits {
     return words_[word] >> bit | words_[word + 1] << 1 << (63 - bit);
   }
   void fill(Extent extent, bool value);
+  bool within_granules(const u64* at, u64 begin, int bytes) const;
+  bool whole_granules(const u64* at, u64 begin, int bytes) const;
 
   LazyArray<u64> words_;
   int shift_ = 0;

@@ -20,7 +20,7 @@ class WrittenBytes {
   // By kernels. Before begin_kernels has run once, there are no bits.
   void begin_kernels();
   const GranuleBits& bits() const { return bits_; }  // granules of one byte
-  void write(std::size_t offset, int bytes) { bits_.set(offset, bytes); }
+  void write(const u64* at, u64 lanes, u64 begin, int bytes) { bits_.set(at, lanes, begin, bytes); }
 
  private:
   void merge();
