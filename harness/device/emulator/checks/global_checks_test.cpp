@@ -143,6 +143,46 @@ TEST(UseAfterFreeCheck, ReportsBesideTheFaultWhichNamesTheBuffer) {
   EXPECT_EQ(unchecked.trouble, r.trouble);
 }
 
+std::vector<CheckReport> run_unwritten(const std::string& kernel, const CheckSet& checks,
+                                       std::uint64_t seed) {
+  Bed bed(checks);
+  const Buffer in = bed.written("in", 5), part = bed.allocate("part"), out = bed.allocate("out");
+  const Words words(100, 7);
+  EXPECT_TRUE(bed.device().write(part, 0, std::as_bytes(std::span(words))).ok());
+  bed.device().set_schedule({seed});
+  const Outcome done =
+      bed.launch("uninit_global.hip", kernel, {{1}, {128}, 0},
+                 KernelArguments().add(in.address).add(part.address).add(out.address));
+  EXPECT_TRUE(done.ok()) << done.trouble().text;
+  return bed.device().take_reports();
+}
+
+TEST(UninitialisedGlobalCheck, FindsEachPlantedReadOfWhatNobodyWroteAndNoOther) {
+  expect_what_is_planted("uninit_global.hip", 11,
+                         [](const std::string& kernel, std::uint64_t seed) {
+                           return run_unwritten(kernel, CheckSet::all(), seed);
+                         });
+}
+
+TEST(UninitialisedGlobalCheck, SaysWhatACounterStartsFrom) {
+  const auto reports = run_unwritten("count_from_it", CheckSet().add(Check::kUninitialised), 0);
+  ASSERT_EQ(reports.size(), 1u) << text_of(reports);
+  EXPECT_EQ(reports[0].what, "updates 4 bytes at part+2000, which nobody wrote");
+}
+
+TEST(UninitialisedGlobalCheck, TakesWhatADescriptionCallsUnwrittenAsThat) {
+  Bed bed(CheckSet().add(Check::kUninitialised));
+  const Buffer in = bed.written("in", 5), part = bed.written("part", 0), out = bed.allocate("out");
+  const KernelArguments arguments =
+      KernelArguments().add(in.address).add(part.address).add(out.address);
+  const LaunchConfig config{{1}, {128}, 0};
+  EXPECT_TRUE(bed.launch("uninit_global.hip", "count_from_it", config, arguments).ok());
+  EXPECT_EQ(text_of(bed.device().take_reports()), "");
+  bed.device().describe(part, {.read_only = false, .unwritten = true, .extents = {}});
+  EXPECT_TRUE(bed.launch("uninit_global.hip", "count_from_it", config, arguments).ok());
+  EXPECT_EQ(bed.device().take_reports().size(), 1u);
+}
+
 std::vector<CheckReport> run_race(const std::string& kernel, const CheckSet& checks,
                                   std::uint64_t seed) {
   Bed bed(checks);
