@@ -6,11 +6,11 @@ namespace attest::emulator {
 namespace {
 
 template <class Fn>
-inline void for_lanes(const LdsLanes& a, Fn fn) {
-  if (a.lanes == kAllLanes) {
+inline void for_lanes(const LdsLanes& a, u64 lanes, Fn fn) {
+  if (lanes == kAllLanes) {
     for (int l = 0; l < kLanes; ++l) fn(a.at[l]);
   } else {
-    for (u64 left = a.lanes; left != 0; left &= left - 1) fn(a.at[std::countr_zero(left)]);
+    for (u64 left = lanes; left != 0; left &= left - 1) fn(a.at[std::countr_zero(left)]);
   }
 }
 
@@ -68,7 +68,7 @@ template <int kBytes, int kCell, bool kStore, bool kTrack>
 u8 touch_lanes(const LdsLanes& a, const Shadowed& s) {
   u64 bits = 0;
   u32 again = 0;
-  for_lanes(a, [&](u32 at) {
+  for_lanes(a, kStore ? a.lanes : a.distinct, [&](u32 at) {
     if constexpr (kStore) {
       std::memset(s.bits + at, 0, kBytes);
     } else {
@@ -108,7 +108,7 @@ u8 touch_range(u32 at, int dwords, const Shadowed& s, bool store) {
 u8 touch_bytes(const LdsLanes& a, const Shadowed& s, bool store) {
   u64 bits = 0;
   u32 again = 0;
-  for_lanes(a, [&](u32 at) {
+  for_lanes(a, store ? a.lanes : a.distinct, [&](u32 at) {
     for (int i = 0; i < a.bytes; ++i) {
       u8& of_byte = s.bits[at + static_cast<u32>(i)];
       if (store) of_byte = 0;
@@ -156,11 +156,17 @@ LdsLanes LdsShadow::look_at(const u32* at, int bytes, u64 lanes) const {
     // The lanes' first bytes alone: where all are aligned, a lane lies in one block.
     blocks |= on << (at[l] >> block_shift_ & 63);
   }
-  for (int l = 1; l < kLanes; ++l) gaps |= at[l] - at[l - 1] - static_cast<u32>(bytes);
+  u64 same = 0;
+  for (int l = 1; l < kLanes; ++l) {
+    gaps |= at[l] - at[l - 1] - static_cast<u32>(bytes);
+    same |= u64{at[l] == at[l - 1]} << l;
+  }
+  a.distinct = lanes & ~(same & lanes << 1);
   a.dwords = (low & 3) == 0 && bytes % 4 == 0;
   a.adjoining = a.dwords && lanes == kAllLanes && gaps == 0;
   if ((low & last) != 0) {
-    for_lanes(a, [&](u32 first) { blocks |= u64{1} << ((first + last) >> block_shift_ & 63); });
+    for_lanes(a, a.distinct,
+              [&](u32 first) { blocks |= u64{1} << ((first + last) >> block_shift_ & 63); });
   }
   a.blocks = blocks;
   return a;
@@ -222,12 +228,13 @@ bool LdsShadow::meets(int other, AccessKind kind, const LdsLanes& a) const {
     if (a.adjoining) {
       count(a.at[0] / 4, static_cast<u32>(a.bytes / 4 * kLanes));
     } else {
-      for_lanes(
-          a, [&](u32 at) { count(at / 4, (at + static_cast<u32>(a.bytes) - 1) / 4 - at / 4 + 1); });
+      for_lanes(a, a.distinct, [&](u32 at) {
+        count(at / 4, (at + static_cast<u32>(a.bytes) - 1) / 4 - at / 4 + 1);
+      });
     }
   }
   if ((k.bytes.blocks & a.blocks) != 0) {
-    for_lanes(a, [&](u32 at) {
+    for_lanes(a, a.distinct, [&](u32 at) {
       for (int i = 0; i < a.bytes; ++i)
         hits |= static_cast<u32>(k.bytes.cells[at + static_cast<u32>(i)] >> 16 == epoch_);
     });

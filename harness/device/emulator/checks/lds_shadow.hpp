@@ -18,6 +18,7 @@ struct LdsLanes {
   const u32* at = nullptr;
   int bytes = 0;  // of a lane
   u64 lanes = 0;
+  u64 distinct = 0;        // of them, those that go elsewhere than the lane before
   bool dwords = false;     // all are whole, aligned dwords
   bool adjoining = false;  // all 64 lanes, each where the one before it ends
   u64 blocks = 0;          // which 64ths of the LDS they touch
