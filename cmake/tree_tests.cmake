@@ -62,6 +62,12 @@ foreach(function ${attest_functions})
   set_tests_properties(BadInput.${name} PROPERTIES LABELS bad_input TIMEOUT 300)
 endforeach()
 
+# Inputs out, a kernel in Python, its outputs judged: as golden/judge_example.py shows it. Skipped without h5py.
+add_test(NAME Exchange.ThePythonExampleIsJudgedRight
+  COMMAND bash ${PROJECT_SOURCE_DIR}/harness/exchange_example_test.sh $<TARGET_FILE:attest_cli>
+    ${PROJECT_SOURCE_DIR}/golden/judge_example.py)
+set_tests_properties(Exchange.ThePythonExampleIsJudgedRight PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+
 # Twelve mutants of as many classes, a cheat and a benign one among them: each is fuzzed until it fails, and its kept
 # token fails again. All of them: `attest selftest`.
 set(attest_mutants_of_ci

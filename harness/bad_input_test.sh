@@ -50,6 +50,22 @@ test_AMalformedTokenIsUsage() {
   expect 2 "v1" attest run ""
   expect 2 "'nonsense'" attest repro nonsense
 }
+test_ChecksAndArithmeticsThatThereAreNot() {
+  expect 2 "'races' is no check" attest run "$kSmallCase" --check=races
+  expect 2 "'cdna9' is no arithmetic" attest run "$kSmallCase" --arith cdna9
+}
+test_WhatCannotBeExchanged() {
+  expect 2 "'nonsense'" attest export nonsense --out case.h5
+  expect 2 "one launch" attest export "$kSmallCase:steps=decode4" --out case.h5
+  expect 4 "nowhere/case.h5" attest export "$kSmallCase" --out nowhere/case.h5
+  expect 2 "case.h5: there is no such file" attest judge case.h5
+  printf text >case.h5
+  expect 2 "case.h5: no HDF5 file" attest judge case.h5
+  attest export "$kSmallCase" --out case.h5 >/dev/null
+  expect 2 "outputs/o: there is no such dataset" attest judge case.h5
+  expect 2 "'int8' is no format of P" attest judge case.h5 --p int8
+  expect 2 "no matrix unit 'tpu'" attest judge case.h5 --unit tpu
+}
 test_AStandalonePathIsCheckedBeforeTheRun() {
   expect 2 "name it .cpp" attest repro "$kSmallCase" --standalone repro.txt
   expect 4 "there is no folder nowhere" attest repro "$kSmallCase" --standalone nowhere/repro.cpp
