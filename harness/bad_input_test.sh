@@ -56,7 +56,7 @@ test_ChecksAndArithmeticsThatThereAreNot() {
 }
 test_WhatCannotBeExchanged() {
   expect 2 "'nonsense'" attest export nonsense --out case.h5
-  expect 2 "one launch" attest export "$kSmallCase:steps=decode4" --out case.h5
+  expect 2 "between launches; a file holds one" attest export "$kSmallCase:prop=repeat" --out case.h5
   expect 4 "nowhere/case.h5" attest export "$kSmallCase" --out nowhere/case.h5
   expect 2 "case.h5: there is no such file" attest judge case.h5
   printf text >case.h5

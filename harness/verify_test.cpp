@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "harness/fake_device.hpp"
 
 namespace attest {
@@ -122,6 +125,78 @@ TEST(Verify, SkipsWhatTheKernelDoesNotTakeAndSaysWhy) {
   const Verdict verdict = verified("v1:h=13");
   EXPECT_EQ(verdict.status, Status::kSkipped);
   EXPECT_NE(verdict.reason.find("thirteen heads"), std::string::npos);
+}
+
+// What checks and arithmetics of an emulator come to, without one.
+class WatchedDevice : public FakeDevice {
+ public:
+  void set_arith(Arith arith) override { this->arith = arith; }
+  std::vector<CheckReport> take_reports() override { return std::exchange(reports, {}); }
+  Arith arith = Arith::kFma;
+  std::vector<CheckReport> reports;
+};
+
+// Right under some arithmetics alone.
+class LeaningKernel : public FakeKernel {
+ public:
+  explicit LeaningKernel(std::vector<Arith> wrong_under) : wrong_under_(std::move(wrong_under)) {}
+  std::unique_ptr<Kernel> fresh() const override {
+    return std::make_unique<LeaningKernel>(wrong_under_);
+  }
+  Outcome launch(Device& device, Module module, const Problem& p,
+                 const MlaTensors& t) const override {
+    const Arith arith = static_cast<WatchedDevice&>(device).arith;
+    const bool wrong =
+        std::find(wrong_under_.begin(), wrong_under_.end(), arith) != wrong_under_.end();
+    return FakeKernel(wrong ? Defect::kLseInBase2 : Defect::kNone).launch(device, module, p, t);
+  }
+
+ private:
+  std::vector<Arith> wrong_under_;
+};
+
+Verdict verified_under(const std::vector<Arith>& wrong_under, const std::vector<Arith>& ariths) {
+  WatchedDevice device;
+  return verify(LeaningKernel(wrong_under), device, *parse_token("v1:h=2:s=100:splits=1"),
+                {.code_objects = {}, .ariths = ariths});
+}
+
+TEST(Verify, RightUnderSomeArithmeticsAloneIsSuspect) {
+  const std::vector<Arith> all(kAriths.begin(), kAriths.end());
+  const Verdict verdict = verified_under({Arith::kCdna3, Arith::kAdversarial}, all);
+  EXPECT_EQ(verdict.status, Status::kSuspect);
+  EXPECT_EQ(verdict.bucket, "suspect.arith.all.fake_kernel");
+  EXPECT_NE(verdict.reason.find("right under the arithmetic fma, exact, cdna2 alone, not under "
+                                "cdna3, adversarial, where: fake_kernel: lse wrong"),
+            std::string::npos)
+      << verdict.reason;
+  EXPECT_EQ(verified_under({}, all).status, Status::kPassed);
+  EXPECT_EQ(verified_under(all, all).status, Status::kFailed);
+  EXPECT_EQ(verified_under({Arith::kCdna3}, {Arith::kCdna3}).status, Status::kFailed);
+  EXPECT_EQ(verified_under({Arith::kCdna3}, {Arith::kExact}).status, Status::kPassed);
+}
+
+TEST(Verify, WhatTheChecksFindFailsAndWhatNoResultShowsIsARemark) {
+  const CheckReport report{.check = Check::kWaits,
+                           .kernel = "mla_stage1",
+                           .place = "a.s:12:1",
+                           .instruction = "v_mov_b32 v0, v1",
+                           .what = "reads v1",
+                           .who = "workgroup (0, 0, 0), wave 0"};
+  WatchedDevice device;
+  const Case c = *parse_token("v1:h=2:s=100:splits=1");
+  device.reports = {report};
+  const Verdict failed = verify(FakeKernel(), device, c, {});
+  EXPECT_EQ(failed.status, Status::kFailed);
+  EXPECT_EQ(failed.bucket, "stage1.waits.a-s-12.fake_kernel");
+  EXPECT_NE(failed.reason.find("check waits: reads v1\n  at a.s:12:1: v_mov_b32"),
+            std::string::npos)
+      << failed.reason;
+  device.reports = {report};
+  device.reports[0].benign = true;
+  const Verdict passed = verify(FakeKernel(), device, c, {});
+  EXPECT_EQ(passed.status, Status::kPassed) << passed.reason;
+  ASSERT_EQ(passed.remarks.size(), 1u);
 }
 
 }  // namespace
