@@ -56,7 +56,7 @@ struct CheckReport {
   std::string instruction;  // disassembly
   std::string what;         // what is wrong there, of the first time
   std::string who;          // workgroup, wave, lane of the first time
-  std::string other;        // the other party of a conflict, with its place; empty: there is none
+  std::string other = {};   // the other party of a conflict, with its place; empty: there is none
   std::int64_t times = 0;
   // Nothing that a result could show: stores of the same value. Listed, no failure.
   bool benign = false;
