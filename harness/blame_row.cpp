@@ -23,7 +23,7 @@ Dots dots_of(const Subject& s, const RowView& view, int tokens) {
   const float q_scale = s.problem.sm_scale * static_cast<float>(kLog2e);
   double q[kDQk], k[kDQk];
   for (int d = 0; d < kDQk; ++d)
-    q[d] = scaled ? decode_bf16(encode_bf16(view.q(d) * q_scale)) : view.q(d);
+    q[d] = scaled ? decode_bf16(encode_bf16(view.q_code(d) * q_scale)) : view.q(d);
   const double scale = scaled ? 1 / kLog2e : s.problem.sm_scale;
   Dots dots;
   for (int j = 0; j < tokens; ++j) {

@@ -39,15 +39,14 @@ struct Query {
   int sequence = 0, visible = 0;
   std::int64_t token = 0;
 
-  const std::uint16_t* k(int j) const {
+  Elements k(int j) const {
     const std::int64_t entry = inputs.kv_indptr[sequence] + j / problem.page_size;
     const std::int64_t slot =
         std::int64_t{inputs.kv_indices[entry]} * problem.page_size + j % problem.page_size;
-    return inputs.kv.data<std::uint16_t>() + slot * kDQk;
+    return inputs.kv_elements() + slot * kDQk;
   }
-  const std::uint16_t* q(int head) const {
-    return inputs.q.data<std::uint16_t>() + token * problem.q_stride_t() +
-           head * problem.q_stride_h();
+  Elements q(int head) const {
+    return inputs.q_elements() + (token * problem.q_stride_t() + head * problem.q_stride_h());
   }
 };
 
@@ -60,8 +59,8 @@ void score_block(const Query& query, TokenRange block, const std::vector<float>&
                  std::vector<Weights>& heads) {
   float k[kDQk], scaled[kDQk];
   for (int j = block.begin; j < block.end; ++j) {
-    const std::uint16_t* const stored = query.k(j);
-    for (int d = 0; d < kDQk; ++d) k[d] = decode_bf16(stored[d]);
+    query.k(j).read(kDQk, k);
+    for (float& value : k) value *= query.problem.kv_scale;
     for (int d = 0; d < kDQk; ++d) scaled[d] = rounded(k[d] * query.problem.sm_scale);
     for (std::size_t head = 0; head < heads.size(); ++head) {
       const float* const of_head = q.data() + head * kDQk;
@@ -93,8 +92,8 @@ void add_block(const Query& query, TokenRange block, const std::vector<Weights>&
                Sums* sums) {
   float v[kDV];
   for (int j = block.begin; j < block.end; ++j) {
-    const std::uint16_t* const stored = query.k(j);
-    for (int d = 0; d < kDV; ++d) v[d] = decode_bf16(stored[d]);
+    query.k(j).read(kDV, v);
+    for (float& value : v) value *= query.problem.kv_scale;
     for (std::size_t head = 0; head < heads.size(); ++head) {
       const float a = heads[head].exact[j], p = heads[head].bf16[j];
       Sums& sum = sums[head];
@@ -115,7 +114,8 @@ bool attend(const Query& query, int threads, PytorchAttention& result) {
   const std::size_t blocks = (query.visible + kBlockTokens - 1) / kBlockTokens;
   std::vector<float> q(std::size_t(heads) * kDQk);
   for (int head = 0; head < heads; ++head) {
-    for (int d = 0; d < kDQk; ++d) q[head * kDQk + d] = decode_bf16(query.q(head)[d]);
+    query.q(head).read(kDQk, &q[head * kDQk]);
+    for (int d = 0; d < kDQk; ++d) q[head * kDQk + d] *= query.problem.q_scale;
   }
   std::vector<Weights> weights(heads);
   for (Weights& w : weights) w.exact.resize(query.visible), w.bf16.resize(query.visible);

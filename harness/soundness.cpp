@@ -21,14 +21,17 @@ constexpr std::string_view kNames[kCheckedKinds] = {"o before its rounding", "o"
 
 // Token j gets the latent of token j % 2 of its own sequence.
 void share_two_latents(const Problem& p, Inputs& inputs) {
-  auto* const kv = inputs.kv.data<std::uint16_t>();
+  auto* const kv = inputs.kv.data<std::byte>();
+  const std::int64_t bytes = bytes_of_element(p.kv_type);
   for (int seq = 0; seq < p.b(); ++seq) {
     const std::int32_t* const table = inputs.kv_indices.data() + inputs.kv_indptr[seq];
     const auto row = [&](int token) {
-      return kv +
-             (std::int64_t{table[token / p.page_size]} * p.page_size + token % p.page_size) * kDQk;
+      const std::int64_t page = table[token / p.page_size];
+      return kv + (page * p.page_size + token % p.page_size) * kDQk * bytes;
     };
-    for (int token = 2; token < p.s_kv[seq]; ++token) std::copy_n(row(token % 2), kDV, row(token));
+    for (int token = 2; token < p.s_kv[seq]; ++token) {
+      std::copy_n(row(token % 2), kDV * bytes, row(token));
+    }
   }
 }
 
@@ -86,8 +89,8 @@ class Checker {
     }
   }
 
-  void check_one(SoundnessTensor kind, const TensorGates& gates, const Place& place, std::int64_t at,
-                 std::uint32_t bits) {
+  void check_one(SoundnessTensor kind, const TensorGates& gates, const Place& place,
+                 std::int64_t at, std::uint32_t bits) {
     ++outcome_.ratios.elements;
     const double actual = value_of(gates.stored(), bits);
     for (int g = 0; g < gates.count(); ++g) {
@@ -108,8 +111,8 @@ class Checker {
     }
   }
 
-  std::string describe(SoundnessTensor kind, Tier tier, const Place& place, std::int64_t at, double actual,
-                       const GateAt& gate, double ratio) const {
+  std::string describe(SoundnessTensor kind, Tier tier, const Place& place, std::int64_t at,
+                       double actual, const GateAt& gate, double ratio) const {
     std::string text = fmt::format("{} breaks {}: sequence {}, query token {}, head {}",
                                    kNames[static_cast<int>(kind)], to_string(tier), place.sequence,
                                    place.query_token, place.head);

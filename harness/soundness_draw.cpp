@@ -206,6 +206,18 @@ void draw_data(Draw& draw, SoundnessRun& run) {
   run.data = run.two_latents ? "two latents" : run.test_case.distribution;
 }
 
+// One run in five is of fp8, where the contract says what becomes of it. Drawn last, so that what
+// is drawn before stays what it was.
+void draw_storage(Draw& draw, SoundnessRun& run) {
+  if (!draw.one_in(5) || run.contract.arithmetic.scaled_q) return;
+  Problem& p = run.test_case.problem;
+  p.kv_type = Storage::kFp8;
+  p.kv_scale = draw.of({1.0f, 0.5f, 3.0f, 0.1f, 1e-3f, 0.017f});
+  if (draw.one_in(4)) return;
+  p.q_type = Storage::kFp8;
+  p.q_scale = draw.of({1.0f, 0.5f, 3.0f, 0.1f, 0.3f});
+}
+
 }  // namespace
 
 std::vector<std::string_view> soundness_arithmetics() {
@@ -226,6 +238,7 @@ SoundnessRun draw_run(std::uint64_t seed, std::int64_t index, int max_length) {
   draw_arithmetic(draw, run);
   draw_problem(draw, max_length, run);
   draw_data(draw, run);
+  draw_storage(draw, run);
   return run;
 }
 
@@ -254,6 +267,8 @@ std::string to_string(const SoundnessRun& run) {
                                   {run.model.ieee_division, "IEEE division"}}) {
     if (set) text += fmt::format(", {}", name);
   }
+  if (p.q_type == Storage::kFp8) text += fmt::format(", fp8 q x {:g}", p.q_scale);
+  if (p.kv_type == Storage::kFp8) text += fmt::format(", fp8 cache x {:g}", p.kv_scale);
   return text;
 }
 

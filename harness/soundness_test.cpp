@@ -26,6 +26,7 @@ TEST(Soundness, ReachesEveryArithmeticLengthDistributionAndFlag) {
   std::set<std::string> arithmetics, data;
   std::set<int> lengths, splits;
   int declared = 0, fewer_waves = 0, several_tokens = 0, several_sequences = 0;
+  int fp8_caches = 0, fp8_queries = 0;
   for (std::int64_t index = 0; index < 4000; ++index) {
     const SoundnessRun run = draw_run(kSeed, index, 65536);
     arithmetics.insert(run.arithmetic);
@@ -37,6 +38,8 @@ TEST(Soundness, ReachesEveryArithmeticLengthDistributionAndFlag) {
     fewer_waves += kept.waves_per_split < a.waves_per_split;
     if (a.schedule_declared) EXPECT_EQ(kept.waves_per_split, a.waves_per_split);
     several_tokens += run.test_case.problem.s_q[0] > 1;
+    fp8_caches += run.test_case.problem.kv_type == Storage::kFp8;
+    fp8_queries += run.test_case.problem.q_type == Storage::kFp8;
     several_sequences += run.test_case.problem.b() > 1;
     EXPECT_EQ(why_invalid(run.test_case.problem), "") << to_string(run);
   }
@@ -44,7 +47,8 @@ TEST(Soundness, ReachesEveryArithmeticLengthDistributionAndFlag) {
   EXPECT_EQ(lengths.size(), soundness_lengths().size());
   EXPECT_EQ(data.size(), all_distributions().size() + 1);
   EXPECT_EQ(splits, (std::set<int>{1, 2, 4, 8, 16, 64}));
-  for (const int count : {declared, fewer_waves, several_tokens, several_sequences})
+  for (const int count :
+       {declared, fewer_waves, several_tokens, several_sequences, fp8_caches, fp8_queries})
     EXPECT_GT(count, 50);
 }
 
@@ -91,13 +95,14 @@ TEST(Soundness, TwoLatentsAreTwoAndKeysAreMany) {
     const auto inputs = inputs_of(run);
     ASSERT_TRUE(inputs.ok());
     const Problem& p = run.test_case.problem;
-    std::set<std::vector<std::uint16_t>> latents, keys;
+    std::set<std::vector<float>> latents, keys;
     for (int token = 0; token < p.s_kv[0]; ++token) {
       const std::int64_t page = inputs->kv_indices[inputs->kv_indptr[0] + token / p.page_size];
-      const auto* row =
-          inputs->kv.data<std::uint16_t>() + (page * p.page_size + token % p.page_size) * kDQk;
-      latents.insert(std::vector<std::uint16_t>(row, row + kDV));
-      keys.insert(std::vector<std::uint16_t>(row, row + kDQk));
+      std::vector<float> row(kDQk);
+      (inputs->kv_elements() + (page * p.page_size + token % p.page_size) * kDQk)
+          .read(kDQk, row.data());
+      latents.insert(std::vector<float>(row.begin(), row.begin() + kDV));
+      keys.insert(row);
     }
     EXPECT_EQ(latents.size(), 2u);
     EXPECT_EQ(keys.size(), static_cast<std::size_t>(p.s_kv[0]));

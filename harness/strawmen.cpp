@@ -94,12 +94,12 @@ bool last_token_dropped(const Scene& s, const Place& place, const Live& live, Ro
   const int visible = visible_at(s.subject, place);
   if (visible < 2) return false;
   const RowWeights weights(s.subject.problem, s.inputs, place.row);
-  const std::uint16_t* const v = weights.view().k_row(visible - 1);
+  const auto v = [&](int d) { return weights.view().k(visible - 1, d); };
   const Expected& e = s.reference.expected;
   const double logit = weights.logit(visible - 1), weight = std::exp(logit - e.lse[place.row]);
   row.lse = moved(Stored::kFp32, row.lse, std::log1p(-weight));
   for (int d = 0; d < kDV; ++d) {
-    const double by = o_moves(e.o[place.row * kDV + d], weight, weight * decode_bf16(v[d]));
+    const double by = o_moves(e.o[place.row * kDV + d], weight, weight * v(d));
     row.o[d] = moved(s.gates.o.stored(), row.o[d], by);
   }
   if (s.subject.num_splits == 1) return true;
@@ -112,7 +112,7 @@ bool last_token_dropped(const Scene& s, const Place& place, const Live& live, Ro
   row.split = split;
   row.partial_lse = moved(Stored::kFp32, s.output.partial_lse[stored], std::log1p(-share));
   for (int d = 0; d < kDV; ++d) {
-    const double by = o_moves(e.partial_o[part * kDV + d], share, share * decode_bf16(v[d]));
+    const double by = o_moves(e.partial_o[part * kDV + d], share, share * v(d));
     row.partial_o[d] = moved(s.gates.partial_o.stored(), s.output.partial_o[stored * kDV + d], by);
   }
   return true;

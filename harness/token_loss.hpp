@@ -26,7 +26,7 @@ class RowWeights {
  private:
   const Problem& problem_;
   RowView view_;
-  std::array<float, kDQk> q_;
+  std::array<float, kDQk> q_;  // without its descale factor
 };
 
 // By how much o moves when `weight` is lost, `lost` of which is in o.

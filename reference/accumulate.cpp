@@ -38,14 +38,13 @@ void TileWorker::start(ChunkSums& sums, std::size_t value_tiles) const {
 }
 
 // One strip of columns of a value tile. Each step overwrites the strip with what the next needs.
-void TileWorker::add_strip(const Span& span, const std::uint16_t* const* values, int column,
-                           ChunkSums& sums) {
+void TileWorker::add_strip(const Span& span, const Elements* values, int column, ChunkSums& sums) {
   Scratch& s = *scratch_;
   const int tokens = span.tokens;
   for (int part = 0; part < kStrip; part += 8) {
     Float8 largest = load<Float8>(&sums.largest_v[column + part]);
     for (int t = 0; t < tokens; ++t) {
-      const Float8 v = load_bf16(values[t] + column + part), size = absolute(v);
+      const Float8 v = load_elements(values[t] + (column + part)), size = absolute(v);
       store(&s.v[t][part], __builtin_convertvector(v, Double8));
       store(&s.v_single[t][part], v);
       largest = larger(size < std::numeric_limits<float>::infinity() ? size : Float8{}, largest);
@@ -97,7 +96,7 @@ void TileWorker::add_values_of_strip(const Span& span, int column, ChunkSums& su
 }
 
 void TileWorker::add_values(const Span& span, ChunkSums& sums) {
-  const std::uint16_t* rows[kValueTile];
+  Elements rows[kValueTile];
   for (int t = 0; t < span.tokens; ++t) rows[t] = token(span.block.sequence, span.begin + t);
   for (int column = 0; column < kDV; column += kStrip) add_strip(span, rows, column, sums);
 }
@@ -106,13 +105,13 @@ void TileWorker::add_values(const Span& span, ChunkSums& sums) {
 void TileWorker::add_tail_token(const Span& span, int slot, ChunkSums& sums) {
   const Scratch& s = *scratch_;
   const int index = span.begin + slot;
-  const std::uint16_t* values = token(span.block.sequence, index);
+  const Elements values = token(span.block.sequence, index);
   const std::size_t tile = std::size_t{1} * (index - span.chunk.begin) / kValueTile;
   for (int r = 0; r < span.block.rows; ++r) {
     if (index >= span.block.visible[r]) continue;
     const double w = s.w[slot][r];
     for (int d = 0; d < kDV; ++d) {
-      const float v = decode_bf16(values[d]), size = std::fabs(v);
+      const float v = values[d], size = std::fabs(v);
       const int at = r * kDV + d;
       sums.o[at] += w * v;
       for (int i = 0; i < kAbsSums; ++i) {
@@ -134,9 +133,9 @@ void TileWorker::add_tail_token(const Span& span, int slot, ChunkSums& sums) {
 void TileWorker::weigh_span(const Span& span, ChunkSums& sums) {
   Scratch& s = *scratch_;
   for (int t = 0; plan_.tiers && t < span.tokens; ++t) {
-    const std::uint16_t* values = token(span.block.sequence, span.begin + t);
+    const Elements values = token(span.block.sequence, span.begin + t);
     Float8 norm{};
-    for (int d = 0; d < kDV; d += 8) norm += absolute(load_bf16(values + d));
+    for (int d = 0; d < kDV; d += 8) norm += absolute(load_elements(values + d));
     s.norm[t] = 0;
     for (int i = 0; i < 8; ++i) s.norm[t] += norm[i];
   }

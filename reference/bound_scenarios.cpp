@@ -313,6 +313,67 @@ std::vector<Scenario> repeats_and_rows() {
   };
 }
 
+std::vector<Scenario> stored_in_fp8() {
+  constexpr Storage kFp8 = Storage::kFp8;
+  return {
+      {.name = "Fp8Stored",
+       .arithmetic = fnuz({.p_scale = 128}),
+       .num_splits = 2,
+       .q_type = kFp8,
+       .kv_type = kFp8,
+       .q_scale = 0.7f,
+       .kv_scale = 3},
+      {.name = "Fp8StoredByPowersOfTwo",
+       .arithmetic = fnuz(),
+       .family = Family::kPositiveV,
+       .num_splits = 2,
+       .q_type = kFp8,
+       .kv_type = kFp8,
+       .q_scale = 0.125f,
+       .kv_scale = 0.5f},
+      // |x| is about the sum of |products|.
+      {.name = "Fp8StoredLargeLogits",
+       .arithmetic = fp32_p({.bf16_partials = true}),
+       .family = Family::kVeryNegative,
+       .num_splits = 3,
+       .q_type = kFp8,
+       .kv_type = kFp8,
+       .q_scale = 0.3f,
+       .kv_scale = 0.3f},
+      {.name = "Fp8StoredNaturalLse",
+       .arithmetic = fp32_p({.merge = Merge::kDivisionFree, .lse_in_log2 = false}),
+       .family = Family::kVeryNegative,
+       .num_splits = 2,
+       .sm_scale = 3000,
+       .q_type = kFp8,
+       .kv_type = kFp8,
+       .q_scale = 1e-3f,
+       .kv_scale = 1e-3f},
+      {.name = "Fp8CacheAlone",
+       .arithmetic = on(Unit::kCdna3Bf16),
+       .family = Family::kStaircase,
+       .num_splits = 2,
+       .kv_type = kFp8,
+       .kv_scale = 0.11f},
+      {.name = "Fp8StoredLazy",
+       .arithmetic = fnuz({.p_scale = 128, .tile_tokens = 8, .lazy_rescale = 8}),
+       .family = Family::kStaircase,
+       .sm_scale = 1.0f / 60,
+       .q_type = kFp8,
+       .kv_type = kFp8,
+       .q_scale = 0.3f,
+       .kv_scale = 0.1f},
+      // A rounding of o, among few others.
+      {.name = "Fp8StoredOneToken",
+       .arithmetic = fp32_p(),
+       .s_kv = 1,
+       .q_type = kFp8,
+       .kv_type = kFp8,
+       .q_scale = 0.7f,
+       .kv_scale = 3},
+  };
+}
+
 }  // namespace
 
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name
@@ -320,14 +381,18 @@ void PrintTo(const Scenario& scenario, std::ostream* os) { *os << scenario.name;
 
 std::vector<Scenario> bound_scenarios() {
   std::vector<Scenario> all;
-  for (const auto& some :
-       {units_and_data(), formats_of_p(), merges(), schedules(), repeats_and_rows()})
+  for (const auto& some : {units_and_data(), formats_of_p(), merges(), schedules(),
+                           repeats_and_rows(), stored_in_fp8()})
     all.insert(all.end(), some.begin(), some.end());
   for (Scenario& s : all) {
     s.problem.h_q = s.h_q;
     s.problem.s_kv = {s.s_kv};
     s.problem.s_q = {s.s_q};
     s.problem.sm_scale = s.sm_scale;
+    s.problem.q_type = s.q_type;
+    s.problem.kv_type = s.kv_type;
+    s.problem.q_scale = s.q_scale;
+    s.problem.kv_scale = s.kv_scale;
   }
   return all;
 }

@@ -32,6 +32,8 @@ struct Scenario {
   Edit edit = Edit::kNone;
   int row_step = 1;
   std::vector<int> columns = {0, 300, 511};
+  Storage q_type = Storage::kBf16, kv_type = Storage::kBf16;
+  float q_scale = 1, kv_scale = 1;
   Problem problem = {};  // of the above; bound_scenarios() fills it in
 };
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest looks for this name

@@ -65,14 +65,28 @@ Probable probable(MatrixUnit unit, std::int64_t k) {
 
 double squared(double x) { return x * x; }
 
+bool is_power_of_two(double x) { return std::exp2(std::round(std::log2(x))) == x; }
+
+// Descale factors may be multiplied into sm_scale once, which is common to all logits, or into each
+// of them: a rounding of every logit, and of their differences.
+void add_descales(const Arithmetic& a, const Descales& descales, SplitErrors& e) {
+  const double of_logit = descales.of_logit * kU;
+  e.logit += of_logit;
+  e.exp_argument += of_logit;
+  e.weight_exp += 2 * of_logit * a.lazy_rescale * kLn2;
+  e.accumulate += e.accumulate_rescale * descales.of_o;
+}
+
 // The probabilistic part of split_errors().
-void add_variances(const Arithmetic& a, int split_tokens, SplitErrors& e) {
+void add_variances(const Arithmetic& a, int split_tokens, const Descales& descales,
+                   SplitErrors& e) {
   const Probable dot = probable(a.matrix_unit, kDQk);
   // What is biased counts in full: lambda sigma is its worst case.
   e.dot_variance =
       dot.roundings > 0 ? dot.roundings * squared(kU) / 3 : squared(dot.bias * kU / kLambda);
   e.dot_variance += squared(a.k_relative) / 3;
   e.logit_variance = squared(kU) / 3;
+  e.logit_variance += descales.of_logit * squared(kU) / 3;
   e.exp_variance = squared(a.exp_ulp * 0x1p-23) / 3;
   e.weight_coherent = e.weight_exp;
   if (a.p_bits < 24) {
@@ -90,7 +104,13 @@ void add_variances(const Arithmetic& a, int split_tokens, SplitErrors& e) {
 
 }  // namespace
 
-SplitErrors split_errors(const Arithmetic& a, int split_tokens) {
+Descales descales_of(const Problem& p) {
+  const int of_q = is_power_of_two(p.q_scale) ? 0 : 1;
+  const int of_kv = is_power_of_two(p.kv_scale) ? 0 : 1;
+  return {.of_logit = of_q + of_kv, .of_o = of_kv, .values = p.kv_scale};
+}
+
+SplitErrors split_errors(const Arithmetic& a, int split_tokens, const Descales& descales) {
   // The longest chain is that of one running max; where waves share the tiles theirs are shorter,
   // and joined at the end.
   const int tiles = (split_tokens + a.tile_tokens - 1) / a.tile_tokens;
@@ -129,7 +149,8 @@ SplitErrors split_errors(const Arithmetic& a, int split_tokens) {
   // l: a tile's sum, one addition a tile, the join of the waves.
   e.denominator_rescale = kU;
   e.denominator = kU * (std::min(a.tile_tokens, split_tokens) + tiles + joins);
-  add_variances(a, split_tokens, e);
+  add_descales(a, descales, e);
+  add_variances(a, split_tokens, descales, e);
   return e;
 }
 
@@ -174,20 +195,21 @@ int most_rises(const double* tile_largest, std::size_t tiles, double logit_error
 // lse = m * ln2 + log2(l) * ln2: m carries sm_scale * log2e (2 u), both products a constant and a
 // rounding (2 u each), the sum one.
 // In natural units m is exact: the sum, and ln l as log2(l) * ln2.
-double stored_lse_error(const Arithmetic& a, double max, double log_l) {
+double stored_lse_error(const Arithmetic& a, double max, double log_l, int logit_descales) {
+  const double of_factor = kU * logit_descales * std::fabs(max);
   if (!a.lse_in_log2) {
     return a.log_ulp * 0x1p-23 * std::fabs(log_l) +
-           kU * (2 * std::fabs(log_l) + std::fabs(max + log_l));
+           kU * (2 * std::fabs(log_l) + std::fabs(max + log_l)) + of_factor;
   }
   return a.log_ulp * 0x1p-23 * std::fabs(log_l) +
-         kU * (4 * std::fabs(max) + 2 * std::fabs(log_l) + std::fabs(max + log_l));
+         kU * (4 * std::fabs(max) + 2 * std::fabs(log_l) + std::fabs(max + log_l)) + of_factor;
 }
 
 // The merge reads lse_s from fp32, forms exp(lse_s - largest) (difference, factor log2e and their
 // roundings: 4 u), and rescales at most once a split when it keeps a running largest.
 double merge_weight_error(const Arithmetic& a, int live, double max, double log_l,
-                          double lse_below_largest) {
-  return stored_lse_error(a, max, log_l) + 4 * kU * lse_below_largest +
+                          double lse_below_largest, int logit_descales) {
+  return stored_lse_error(a, max, log_l, logit_descales) + 4 * kU * lse_below_largest +
          a.exp_ulp * 0x1p-23 * (1 + live);
 }
 

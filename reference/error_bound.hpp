@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "harness/core/contract.hpp"
+#include "harness/core/problem.hpp"
 
 namespace attest {
 
@@ -50,7 +51,16 @@ struct SplitErrors {
   double accumulates(double rescales) const { return accumulate + rescales * accumulate_rescale; }
   double denominates(double rescales) const { return denominator + rescales * denominator_rescale; }
 };
-SplitErrors split_errors(const Arithmetic& arithmetic, int split_tokens);
+// Multiplications by descale factors of fp8 tensors that round: those by no power of two.
+struct Descales {
+  int of_logit = 0;   // in the factor of a logit, besides sm_scale: by q_scale, by kv_scale
+  int of_o = 0;       // of the result: by kv_scale
+  double values = 1;  // kv_scale: V is its codes times this
+};
+Descales descales_of(const Problem& problem);
+
+SplitErrors split_errors(const Arithmetic& arithmetic, int split_tokens,
+                         const Descales& descales = {});
 
 // Variance of a score, absolute: of the part that differs from token to token.
 inline double logit_variance(const SplitErrors& errors, double x, double spread) {
@@ -58,9 +68,9 @@ inline double logit_variance(const SplitErrors& errors, double x, double spread)
 }
 
 // The most rescales that any running max of a split may need, from the largest scores of its tiles
-// when each score may be off by `logit_error`: tiles whose max may exceed all that came before them.
-// Over one running max, and over each of `waves` that take the tiles in turn. A tile that moves no
-// max is multiplied by exp2(0) = 1, exactly.
+// when each score may be off by `logit_error`: tiles whose max may exceed all that came before
+// them. Over one running max, and over each of `waves` that take the tiles in turn. A tile that
+// moves no max is multiplied by exp2(0) = 1, exactly.
 int most_rescales(const double* tile_largest, std::size_t tiles, double logit_error, int waves);
 // The same where other rows decide too when a lazy max moves: it may stay below a tile's largest
 // score, and rise to less at a later one. The longest chain of tiles that may each lie above the
@@ -74,10 +84,11 @@ inline double logit_error(const SplitErrors& errors, double x, double spread) {
 
 // Of a stored lse, and so of the weight that a merge gives its split, apart from the error of l
 // itself.
-double stored_lse_error(const Arithmetic& arithmetic, double max, double log_l);
+double stored_lse_error(const Arithmetic& arithmetic, double max, double log_l,
+                        int logit_descales = 0);
 // phi_s: of the weight of a split among `live` splits, relative.
 double merge_weight_error(const Arithmetic& arithmetic, int live, double max, double log_l,
-                          double lse_below_largest);
+                          double lse_below_largest, int logit_descales = 0);
 double merge_denominator_error(int live);                    // over the sum of the weights
 double merge_accumulate_error(const Arithmetic&, int live);  // over sum A_s |o_s|
 // What Merge::kDivisionFree adds, over |o|. `spread`: sum A_s |lse_s - lse|, `sizes`: sum A_s

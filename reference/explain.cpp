@@ -9,6 +9,7 @@
 #include "harness/core/check.hpp"
 #include "harness/core/formats.hpp"
 #include "reference/explain_view.hpp"
+#include "reference/reference.hpp"
 
 namespace attest {
 namespace slow {
@@ -25,8 +26,8 @@ struct Join {
     lse = largest + std::log(sum);
     const int live = static_cast<int>(splits.size());
     for (const Split& s : splits) {
-      const double exponent =
-          exponent_of_share(view.a, live, s.max, s.log_l, largest - view.lse(s));
+      const double exponent = exponent_of_share(view.a, live, s.max, s.log_l, largest - view.lse(s),
+                                                s.descalings.of_logit);
       shares.push_back(std::exp(view.lse(s) - lse));
       exponents.push_back(exponent);
       phi.push_back(std::expm1(std::min(exponent, 700.0)));
@@ -89,7 +90,7 @@ Terms lse_of_split(const View& view, const Split& s) {
   Terms terms;
   add_split(view, s, 0, 1, terms);
   terms = terms.of_logarithm(worst_logarithm(view.a, s));
-  terms.add(Name::kLse, lse_error(view.a, s.max, s.log_l));
+  terms.add(Name::kLse, lse_error(view.a, s.max, s.log_l, s.descalings.of_logit));
   return terms;
 }
 
@@ -152,6 +153,7 @@ struct RowBounds::State {
         merges(num_splits > 1),
         majorised(as_reference),
         row(p, inputs, c, num_splits, row_index, as_reference, declared, false) {
+    ATTEST_CHECK(why_no_bound(p, c).empty());
     if (c.arithmetic.scaled_q)
       exact.emplace(p, inputs, c, num_splits, row_index, as_reference, declared, true);
   }

@@ -69,7 +69,12 @@ double steps_of(MatrixUnit unit, double k) {
   return k;
 }
 
-Factors::Factors(const Arithmetic& a, int split_tokens) {
+Descalings descalings_of(const Problem& p) {
+  const int of_kv = is_power_of_two(p.kv_scale) ? 0 : 1;
+  return {(is_power_of_two(p.q_scale) ? 0 : 1) + of_kv, of_kv};
+}
+
+Factors::Factors(const Arithmetic& a, int split_tokens, Descalings descalings) {
   const double u = kHalfUlp;
   const double of_dot = steps_of(a.matrix_unit, 576),
                of_sum = steps_of(a.matrix_unit, split_tokens);
@@ -77,7 +82,9 @@ Factors::Factors(const Arithmetic& a, int split_tokens) {
   dot = of_dot * u + a.k_relative;
   exp2 = rescale = a.exp_ulp * kUlp;
   join = waves > 0 ? a.exp_ulp * kUlp : 0;
-  lazy = 10 * u * kNaturalOfLog2 * a.lazy_rescale;
+  logit = (1 + descalings.of_logit) * u;
+  argument = (5 + descalings.of_logit) * u;
+  lazy = 2 * argument * kNaturalOfLog2 * a.lazy_rescale;
   least_normal = std::ldexp(1.0, a.p_min_exponent);
   if (a.p_bits < 24) {
     u_p = std::ldexp(1.0, (a.p_truncates ? 1 : 0) - a.p_bits);
@@ -94,26 +101,31 @@ Factors::Factors(const Arithmetic& a, int split_tokens) {
     }
   }
   p_scaling = is_power_of_two(a.p_scale) ? 0 : u;
-  const double other = 2 + waves + a.divide_u + (is_power_of_two(a.p_scale) ? 0 : 2);
+  const double other =
+      2 + waves + a.divide_u + (is_power_of_two(a.p_scale) ? 0 : 2) + descalings.of_o;
   accumulations = of_sum + other;
   tiles = std::ceil(split_tokens / static_cast<double>(a.tile_tokens));
   denominations = std::min(a.tile_tokens, split_tokens) + tiles + waves;
   const OneSided biased = one_sided(a.matrix_unit);
   dot_variance = (biased.all ? std::pow(of_dot * u / kSigmas, 2) : of_dot * u * u / 3) +
                  a.k_relative * a.k_relative / 3;
+  logit_variance = (1 + descalings.of_logit) * u * u / 3;
   exp2_variance = exp2 * exp2 / 3;
   probable_accumulations = (biased.all ? 0 : of_sum) + other;
   accumulation_bias = (biased.all ? of_sum : biased.bias) * u;
 }
 
-double lse_error(const Arithmetic& a, double max, double log_l) {
+double lse_error(const Arithmetic& a, double max, double log_l, int logit_descalings) {
   const double log2_units = a.lse_in_log2 ? 4 * std::fabs(max) : 0;
   return a.log_ulp * kUlp * std::fabs(log_l) +
-         kHalfUlp * (2 * std::fabs(log_l) + std::fabs(max + log_l) + log2_units);
+         kHalfUlp * (2 * std::fabs(log_l) + std::fabs(max + log_l) + log2_units +
+                     logit_descalings * std::fabs(max));
 }
 
-double exponent_of_share(const Arithmetic& a, int live, double max, double log_l, double below) {
-  return lse_error(a, max, log_l) + 4 * kHalfUlp * below + (1 + live) * a.exp_ulp * kUlp;
+double exponent_of_share(const Arithmetic& a, int live, double max, double log_l, double below,
+                         int logit_descalings) {
+  return lse_error(a, max, log_l, logit_descalings) + 4 * kHalfUlp * below +
+         (1 + live) * a.exp_ulp * kUlp;
 }
 
 double round_p(const Arithmetic& a, double p) {

@@ -17,26 +17,28 @@ struct Score {
 };
 
 double worst_of(const Factors& f, const Score& s) {
-  return f.dot * s.spread + kHalfUlp * std::fabs(s.x);
+  return f.dot * s.spread + f.logit * std::fabs(s.x);
 }
 double likely_of(const Factors& f, const Score& s) {
-  return kSigmas *
-         std::sqrt(f.dot_variance * s.spread * s.spread + kHalfUlp * kHalfUlp / 3 * s.x * s.x);
+  return kSigmas * std::sqrt(f.dot_variance * s.spread * s.spread + f.logit_variance * s.x * s.x);
 }
 
-// The scores of the tokens that a row sees. A kernel that scales q first has log2 scores of the
-// rounded q.
+// The scores of the tokens that a row sees: over the codes, so that equal ones are equal here too.
+// A kernel that scales q first has log2 scores of the rounded q.
 std::vector<Score> scores_of(const Problem& problem, const Arithmetic& a, const RowView& row,
                              bool majorised, bool exact_q) {
   const bool scales_q = a.scaled_q && !exact_q;
   const float q_scale = problem.sm_scale * 1.44269504f;
-  const double scale = scales_q ? kNaturalOfLog2 : double{problem.sm_scale};
+  const double scale =
+      scales_q ? kNaturalOfLog2 : double{problem.q_scale} * problem.kv_scale * problem.sm_scale;
   std::vector<Score> scores(row.visible());
   for (int j = 0; j < row.visible(); ++j) {
     double dot = 0, magnitude = 0;
+    const Elements k = row.k_codes(j);
     for (int d = 0; d < kDQk; ++d) {
-      const float q = scales_q ? decode_bf16(encode_bf16(row.q(d) * q_scale)) : row.q(d);
-      const double product = double{q} * row.k(j, d);
+      const float code = row.q_code(d);
+      const float q = scales_q ? decode_bf16(encode_bf16(code * q_scale)) : code;
+      const double product = double{q} * k[d];
       dot += product;
       magnitude += std::fabs(product);
     }
@@ -69,8 +71,8 @@ void fill_theta(const Factors& f, double max, double rescales, bool majorised, T
   const double below = max - t.x;
   t.w = std::exp(-below);
   t.dot = f.dot * t.spread;
-  t.logit = kHalfUlp * std::fabs(t.x);
-  t.argument = 5 * kHalfUlp * below;
+  t.logit = f.logit * std::fabs(t.x);
+  t.argument = f.argument * below;
   t.exp2 = f.exp2 + f.join + f.lazy;
   t.rescale = rescales * f.rescale;
   // A rounded P takes the error of its own score with it, and leaves that of the max in force.
@@ -85,7 +87,8 @@ void fill_theta(const Factors& f, double max, double rescales, bool majorised, T
 void fill_rounding(const Arithmetic& a, const Factors& f, bool majorised, Token& t) {
   const double least = a.p_scale * t.w;  // m <= M
   t.subnormal = least < f.least_normal;
-  t.rho = t.subnormal ? std::min(f.eta / least, 1.0) : f.u_p;
+  t.rho = f.u_p;  // a weight of 0 is lost whole
+  if (t.subnormal) t.rho = least > 0 ? std::min(f.eta / least, 1.0) : 1;
   t.rho = std::max(t.rho, f.saturation);
   if (std::isnan(t.m.max)) t.m = {t.x, 0, 0};
   t.p = a.p_scale * std::exp(t.x - t.m.max);
@@ -97,19 +100,18 @@ void fill_rounding(const Arithmetic& a, const Factors& f, bool majorised, Token&
     const double down = r - round_p(a, t.p * std::max(1 - window, 0.0));
     return std::max(up, down) / t.p;
   };
-  const double common = 5 * kHalfUlp * std::fabs(t.x - t.m.max) + f.p_scaling;
+  const double common = f.argument * std::fabs(t.x - t.m.max) + f.p_scaling;
   t.flip = flip(t.dot + t.logit + t.m.off + common + t.exp2);
   t.flip_likely = t.wild ? 0 : flip(kSigmas * std::sqrt(t.variance) + t.m.off_likely + common);
 }
 
 void fill_likely(const Factors& f, bool declared, double below, Token& t) {
   const double from_max = t.x - (std::isnan(t.m.max) ? t.x : t.m.max);
-  const double of_score =
-      f.dot_variance * t.spread * t.spread + kHalfUlp * kHalfUlp / 3 * t.x * t.x;
+  const double of_score = f.dot_variance * t.spread * t.spread + f.logit_variance * t.x * t.x;
   const double of_max = declared ? t.m.off_likely / kSigmas : 0;
-  t.variance = std::max(of_score, of_max * of_max) + kHalfUlp * kHalfUlp / 3 * from_max * from_max +
+  t.variance = std::max(of_score, of_max * of_max) + f.logit_variance * from_max * from_max +
                f.exp2_variance;
-  t.kappa = 5 * kHalfUlp * below + t.exp2 + t.rescale;
+  t.kappa = f.argument * below + t.exp2 + t.rescale;
   // Where the root is over 0.01 nothing is left to chance; below it the mean of e^d - 1 is common,
   // and its tail a tenth of the variance.
   t.wild = t.variance > 1e-4;
@@ -118,10 +120,10 @@ void fill_likely(const Factors& f, bool declared, double below, Token& t) {
   if (t.flushed) t.kappa = std::max(t.kappa, 1.0);
 }
 
-Split make_split(const Arithmetic& a, TokenRange range,
+Split make_split(const Arithmetic& a, Descalings descalings, TokenRange range,
                  const std::vector<std::vector<Score>>& deciding, std::size_t of, bool majorised,
                  bool declared) {
-  Split s(a, range);
+  Split s(a, descalings, range);
   const std::vector<Score>& scores = deciding[of];
   std::vector<std::vector<TileScores>> tiles;
   tiles.reserve(deciding.size());
@@ -219,7 +221,8 @@ Row::Row(const Problem& problem, const Inputs& inputs, const Contract& contract,
   for (const TokenRange& range :
        live_splits(contract.split_rule, problem.s_kv[view.sequence()], num_splits)) {
     if (range.begin < view.visible())
-      splits.push_back(make_split(a, range, deciding, of, majorised, declared));
+      splits.push_back(
+          make_split(a, descalings_of(problem), range, deciding, of, majorised, declared));
   }
   count_repeats(a, declared, *this);
 }

@@ -34,9 +34,12 @@ struct Token {
 };
 
 struct Split {
-  Split(const Arithmetic& arithmetic, TokenRange range)
-      : factors(arithmetic, range.end - range.begin), range(range) {}
+  Split(const Arithmetic& arithmetic, Descalings descalings, TokenRange range)
+      : factors(arithmetic, range.end - range.begin, descalings),
+        descalings(descalings),
+        range(range) {}
   Factors factors;
+  Descalings descalings;
   TokenRange range;
   std::vector<Token> tokens;  // that the row sees
   double rescales = 0;

@@ -274,7 +274,9 @@ double cap_of(const View& view, const Split& s) {
 double floor_of(const View& view, const Split& s) {
   double largest = 0;
   for (const Token& t : s.tokens) largest = std::max(largest, std::fabs(view.v(t)));
-  return static_cast<double>(s.tokens.size()) * (0x1p-126 + 0x1p-149 * largest);
+  // Products of codes are flushed before they are multiplied by the descale factor, and then once.
+  const double unit = view.row.kv_scale(), descaled = unit == 1 ? 0 : 0x1p-126;
+  return static_cast<double>(s.tokens.size()) * (0x1p-126 * unit + 0x1p-149 * largest) + descaled;
 }
 
 void divide(double quotient, double cap, double floor, Terms& terms) {

@@ -98,5 +98,35 @@ TEST(Factors, OfStoredAndMergedLse) {
               std::expm1((4 * 50 + 60 + 4 * 3 + 5 + 2 + 6 * std::log(6.0) + 4) * kU));
 }
 
+TEST(Factors, ADescaleFactorThatIsNoPowerOfTwoRoundsScoresAndResults) {
+  Problem p;
+  p.q_type = p.kv_type = Storage::kFp8;
+  p.q_scale = 0.5f;
+  p.kv_scale = 4;
+  EXPECT_EQ(descales_of(p).of_logit, 0);
+  EXPECT_EQ(descales_of(p).of_o, 0);
+  p.q_scale = 0.7f;
+  EXPECT_EQ(descales_of(p).of_logit, 1);
+  EXPECT_EQ(descales_of(p).of_o, 0);
+  p.kv_scale = 3;
+  EXPECT_EQ(descales_of(p).of_logit, 2);
+  EXPECT_EQ(descales_of(p).of_o, 1);
+  const Arithmetic a{.matrix_unit = MatrixUnit::kCdna3Fp8,
+                     .p_bits = 4,
+                     .p_min_exponent = -7,
+                     .p_largest = 240,
+                     .p_scale = 128,
+                     .lazy_rescale = 8};
+  const SplitErrors e = split_errors(a, 1000, descales_of(p)), of_bf16 = split_errors(a, 1000);
+  expect_same(e.logit, 3 * kU);
+  expect_same(e.exp_argument, 7 * kU);
+  expect_same(e.weight_exp - of_bf16.weight_exp, 4 * kU * 8 * kLn2);
+  expect_same(e.logit_variance, kU * kU);
+  expect_same(e.accumulate - of_bf16.accumulate, kU);
+  expect_same(e.accumulate_roundings - of_bf16.accumulate_roundings, 1);
+  EXPECT_EQ(e.dot, of_bf16.dot);  // products of codes are exact
+  expect_same(stored_lse_error(a, -100, 4, 2) - stored_lse_error(a, -100, 4), 200 * kU);
+}
+
 }  // namespace
 }  // namespace attest

@@ -1,4 +1,5 @@
-// One split as one row sees it, from the job's sums to values and bounds.
+// One split as one row sees it, from the job's sums to values and bounds. The job's sums are over
+// the codes of V; here they are over its values.
 #pragma once
 #include "reference/job.hpp"
 
@@ -24,6 +25,7 @@ struct TierSums {
 
 struct SplitOfRow {
   int split = 0, tokens = 0;
+  Descales descales;
   bool ambiguous = false;
   double max = 0, l = 0, log_l = 0, lse = 0;
   double least_linear = 0;
@@ -44,6 +46,8 @@ struct SplitOfRow {
 SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithmetic& arithmetic,
                      const Plan& plan, const Job& job, int split, int row_of_block);
 
+// Of a column: what flushed products, sums, and a flushed product with the descale factor may lose.
+double floor_of(const SplitOfRow& s, int column);
 // Of a partial lse (or the only one): `relative`, all that may be wrong with l.
 double lse_radius(const TierSums& tier, const Arithmetic& arithmetic, const SplitOfRow& s);
 // The error of a logarithm whose argument is off by `relative`; `worst_exponent` holds when that is

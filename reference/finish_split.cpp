@@ -19,10 +19,11 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 // Sums the split's chunks; the columns are not yet over l.
 void sum_chunks(const Plan& plan, const Job& job, int split, int r, SplitOfRow& s) {
   s.sums.clear();
+  const double unit = s.descales.values;
   const auto add = [&](const auto& from, AlignedVector<double>& to) {
     if (from.empty()) return;
     to.resize(kDV);
-    for (int d = 0; d < kDV; ++d) to[d] += from[r * kDV + d];
+    for (int d = 0; d < kDV; ++d) to[d] += unit * from[r * kDV + d];
   };
   s.largest_v.assign(kDV, 0.0);
   for (std::size_t c = job.first_chunk[split]; c < job.first_chunk[split + 1]; ++c) {
@@ -30,7 +31,7 @@ void sum_chunks(const Plan& plan, const Job& job, int split, int r, SplitOfRow& 
     s.sums.add(chunk.rows);
     add(chunk.o, s.o);
     for (int d = 0; d < kDV; ++d)
-      s.largest_v[d] = std::max(s.largest_v[d], static_cast<double>(chunk.largest_v[d]));
+      s.largest_v[d] = std::max(s.largest_v[d], unit * chunk.largest_v[d]);
     if (!plan.bounds) continue;
     add(chunk.absolute[kAbsT0], s.t0.weighted);
     add(chunk.absolute[kAbsRigorous], s.rigorous.weighted);
@@ -39,6 +40,7 @@ void sum_chunks(const Plan& plan, const Job& job, int split, int r, SplitOfRow& 
     add(chunk.with_sign[kSignedScaled], s.scaled);
     add(chunk.square, s.probable.variance);
   }
+  for (double& value : s.probable.variance) value *= unit;  // of V squared
 }
 
 // T0: relative to l.
@@ -129,12 +131,17 @@ void set_radii(const SplitOfRow& s, const AlignedVector<double>& o, TierSums& ti
     if (!tier.variance.empty())
       error += kLambda * std::sqrt(tier.variance[d] + tier.variance_top * of_top * of_top);
     const double cap = s.cap_factor * s.largest_v[d] + size;
-    const double floor = s.tokens * (0x1p-126 + 0x1p-149 * s.largest_v[d]);
+    const double floor = floor_of(s, d);
     tier.radius[d] = (quotient > kLeastQuotient ? std::min(error / quotient, cap) : cap) + floor;
   }
 }
 
 }  // namespace
+
+double floor_of(const SplitOfRow& s, int d) {
+  const double unit = s.descales.values;
+  return s.tokens * (0x1p-126 * unit + 0x1p-149 * s.largest_v[d]) + (unit == 1 ? 0 : 0x1p-126);
+}
 
 float rounded_up(double bound) {
   const double own = bound * kOwnError;
@@ -147,6 +154,7 @@ SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithme
                      const Plan& plan, const Job& job, int split, int r) {
   SplitOfRow s;
   s.split = split;
+  s.descales = descales_of(problem);
   s.tokens = std::min(job.splits[split].end, job.block.visible[r]) - job.splits[split].begin;
   sum_chunks(plan, job, split, r, s);
   const SplitErrors& e = job.errors[split];
@@ -168,9 +176,9 @@ SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithme
   s.cap_factor = 1 + 2 * (p_grows + e.denominates(rescales) + e.accumulates(rescales));
   // No score but NaN or -inf: there is no such token, and no bound either.
   const int top = std::max(static_cast<int>(largest.token[r]), 0);
-  const std::uint16_t* top_v = token_row(problem, inputs, job.block.sequence, top);
+  const Elements top_v = token_row(problem, inputs, job.block.sequence, top);
   s.top_v.resize(kDV);
-  for (int d = 0; d < kDV; ++d) s.top_v[d] = decode_bf16(top_v[d]);
+  for (int d = 0; d < kDV; ++d) s.top_v[d] = s.descales.values * top_v[d];
   fill_t0(e, rescales, r, s);
   set_radii(s, s.o, s.t0);
   if (!plan.tiers) return s;
@@ -187,7 +195,7 @@ double log_error(double relative, double worst_exponent) {
 
 double lse_radius(const TierSums& tier, const Arithmetic& arithmetic, const SplitOfRow& s) {
   return log_error(probable_denominator(tier), s.worst_exponent) +
-         stored_lse_error(arithmetic, s.max, s.log_l);
+         stored_lse_error(arithmetic, s.max, s.log_l, s.descales.of_logit);
 }
 
 namespace {
@@ -254,7 +262,7 @@ void store_facts(std::int64_t row, int r, const std::vector<SplitOfRow>& splits,
     squared += s.share * s.share * s.sums.sum[kSquaredW][r] / (s.l * s.l);
     flushed += share(kFlushed);
     shift += share(kShift);
-    norm += share(kNorm);
+    norm += s.descales.values * share(kNorm);
     mean += share(kScaled) + s.share * s.max;
   }
   const double* o = &result.expected.o[row * kDV];

@@ -35,7 +35,7 @@ Job::Job(const Problem& problem, const Contract& contract, int num_splits, int s
     const auto [begin, end] = splits[split];
     ATTEST_CHECK(begin == covered && end > begin);
     covered = end;
-    errors.push_back(split_errors(contract.arithmetic, end - begin));
+    errors.push_back(split_errors(contract.arithmetic, end - begin, descales_of(problem)));
     first_chunk.push_back(chunks.size());
     for (int at = begin; at < end; at += chunk_tokens) {
       chunks.push_back({split, at, std::min(at + chunk_tokens, end)});

@@ -45,8 +45,8 @@ Merged merge_shares(const Arithmetic& a, TierOf tier, bool tight, std::vector<Sp
   double sizes = 0, spread = 0;
   for (auto& s : splits) {
     const double share = share_of(s, tight);
-    const double exponent =
-        merge_weight_error(a, live, s.max, s.log_l, std::fabs(m.largest_lse - lse_of(s, tight)));
+    const double exponent = merge_weight_error(
+        a, live, s.max, s.log_l, std::fabs(m.largest_lse - lse_of(s, tight)), s.descales.of_logit);
     s.phi = std::expm1(std::min(exponent, 700.0));
     const TierSums& t = s.*tier;
     m.denominator += share * (t.denominator * (1 + s.phi) + s.phi);
@@ -100,7 +100,7 @@ double merged_radius(const Arithmetic& a, const std::vector<SplitOfRow>& splits,
       variance += grown * grown * (t.variance[d] + t.variance_top * of_top * of_top);
     }
     if (stored > 0) error += grown * half_ulp_bf16(size);
-    floor += share * s.tokens * (0x1p-126 + 0x1p-149 * s.largest_v[d]);
+    floor += share * floor_of(s, d);
     cap = std::max(cap, s.cap_factor * s.largest_v[d]);
   }
   const double quotient = 1 - all_of_denominator(m);

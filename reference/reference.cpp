@@ -216,8 +216,20 @@ void widen_by_stored_shifts(Tiers& t) {
 
 }  // namespace
 
+std::string why_no_bound(const Problem& problem, const Contract& contract) {
+  const bool is_fp8 = problem.q_type == Storage::kFp8 || problem.kv_type == Storage::kFp8;
+  if (is_fp8 && contract.arithmetic.scaled_q) {
+    return "a contract with scaled_q says nothing of fp8: where its descale factors go is not "
+           "declared, so that no bound can be formed";
+  }
+  return {};
+}
+
 Result<Reference> reference(const Problem& problem, const Inputs& inputs, const Contract& contract,
                             int num_splits, const ReferenceOptions& options) {
+  if (const std::string why = why_no_bound(problem, contract); !why.empty()) {
+    return Trouble{TroubleKind::kUsage, why};
+  }
   Plan plan;
   plan.bounds = options.detail != Detail::kPlain;
   plan.tiers = options.detail == Detail::kAll;

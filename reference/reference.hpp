@@ -1,10 +1,11 @@
 // The oracle: attention by its formula in fp64, from the stored bits, with the bound that a
 // kernel's contract implies.
 //   x_j = sm_scale q.k_j;  lse = ln sum e^{x_j};  o = sum e^{x_j - lse} v_j;  V is the first 512
-//   columns of K.
+//   columns of K. Of an fp8 tensor each value is its code's times the tensor's descale factor.
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "harness/core/contract.hpp"
@@ -48,8 +49,11 @@ struct Reference {
   std::vector<std::vector<Score>> scores;  // [observed] the largest |z| of each filter
 };
 
+// Why no bound can be formed of a kernel of this contract; empty when one can.
+std::string why_no_bound(const Problem& problem, const Contract& contract);
+
 // num_splits: as the kernel runs it (Kernel::num_splits). Trouble kInfra when the host has no
-// memory for it.
+// memory for it; kUsage where no bound can be formed.
 Result<Reference> reference(const Problem& problem, const Inputs& inputs, const Contract& contract,
                             int num_splits, const ReferenceOptions& options);
 

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "harness/core/formats.hpp"
+#include "reference/online_softmax.hpp"
 #include "reference/oracle.hpp"
 #include "reference/small_inputs.hpp"
 
@@ -219,6 +221,102 @@ TEST(Reference, InfiniteVOfATokenOutOfSightLeavesTheBoundFinite) {
   EXPECT_TRUE(std::isfinite(r.tiers.t0.o[3]));
   EXPECT_TRUE(all_finite(r.expected.o, 0));
   EXPECT_FALSE(std::isfinite(r.expected.o[2 * kDV + 3]));
+}
+
+Problem fp8_problem(float q_scale, float kv_scale) {
+  Problem p;
+  p.h_q = 3;
+  p.s_kv = {70, 0, 300};
+  p.s_q = {1, 1, 2};
+  p.page_size = 16;
+  p.q_pad = 8;
+  p.q_type = p.kv_type = Storage::kFp8;
+  p.q_scale = q_scale;
+  p.kv_scale = kv_scale;
+  return p;
+}
+
+// The same numbers in bf16, which holds them where the descale factor is a power of two.
+Inputs as_bf16(const Problem& p, const Inputs& fp8) {
+  Problem in_bf16 = p;
+  in_bf16.q_type = in_bf16.kv_type = Storage::kBf16;
+  in_bf16.q_scale = in_bf16.kv_scale = 1;
+  Inputs inputs = make(in_bf16, Family::kNormal, 3);
+  const auto convert = [](const Elements& from, float scale, PoisonedMemory& to) {
+    for (std::size_t i = 0; i < to.size() / 2; ++i)
+      to.data<std::uint16_t>()[i] = encode_bf16(from[static_cast<std::int64_t>(i)] * scale);
+  };
+  convert(fp8.q_elements(), p.q_scale, inputs.q);
+  convert(fp8.kv_elements(), p.kv_scale, inputs.kv);
+  return inputs;
+}
+
+TEST(Reference, OfFp8IsThatOfItsNumbersInBf16BitForBitWhereThatHoldsThem) {
+  const Problem p = fp8_problem(0.25f, 2);
+  const Inputs fp8 = make(p, Family::kNormal, 3);
+  const Inputs bf16 = as_bf16(p, fp8);
+  Problem in_bf16 = p;
+  in_bf16.q_type = in_bf16.kv_type = Storage::kBf16;
+  in_bf16.q_scale = in_bf16.kv_scale = 1;
+  for (const bool declared : {false, true}) {
+    Contract contract;
+    contract.arithmetic = {.matrix_unit = MatrixUnit::kCdna3Fp8,
+                           .p_bits = 4,
+                           .p_min_exponent = -7,
+                           .p_largest = 240,
+                           .p_scale = 128,
+                           .schedule_declared = declared};
+    const auto a = reference(p, fp8, contract, 3, {}),
+               b = reference(in_bf16, bf16, contract, 3, {});
+    ASSERT_TRUE(a.ok() && b.ok());
+    EXPECT_EQ(a->expected.o, b->expected.o);
+    EXPECT_EQ(a->expected.lse, b->expected.lse);
+    EXPECT_EQ(a->expected.partial_o, b->expected.partial_o);
+    for (const auto tier : {&Tiers::t0, &Tiers::t1, &Tiers::t2, &Tiers::t2p, &Tiers::p_shift}) {
+      EXPECT_EQ((a->tiers.*tier).o, (b->tiers.*tier).o);
+      EXPECT_EQ((a->tiers.*tier).lse, (b->tiers.*tier).lse);
+      EXPECT_EQ((a->tiers.*tier).partial_o, (b->tiers.*tier).partial_o);
+    }
+    EXPECT_EQ(a->temperature_o, b->temperature_o);
+    for (std::size_t row = 0; row < a->rows.size(); ++row) {
+      EXPECT_EQ(a->rows[row].condition, b->rows[row].condition);
+    }
+  }
+}
+
+TEST(Reference, OfFp8IsTheFormulaOfTheDescaledNumbers) {
+  for (const auto& [q_scale, kv_scale] : {std::pair{0.7f, 3.0f}, {1e-3f, 1e-3f}, {5.0f, 0.1f}}) {
+    Problem p = fp8_problem(q_scale, kv_scale);
+    if (kv_scale == 3) p.q_type = Storage::kBf16, p.q_scale = 1;
+    const Inputs inputs = make(p, Family::kNormal, 3);
+    const auto r = reference(p, inputs, {}, 1, {.detail = Detail::kPlain});
+    ASSERT_TRUE(r.ok());
+    for (const std::int64_t row : {0, 4, 6, 11}) {
+      const RowResult<double> exact = oracle(p, inputs, row, {0, kMaxContext});
+      const RowResult<double> slow = online_softmax<double>(p, inputs, row, {0, kMaxContext});
+      if (row == 4) {  // of the sequence without a token
+        EXPECT_EQ(r->expected.lse[row], exact.lse);
+        continue;
+      }
+      // Source: fp64, and 300 tokens.
+      EXPECT_NEAR(r->expected.lse[row], exact.lse, 1e-12);
+      EXPECT_NEAR(slow.lse, exact.lse, 1e-12);
+      for (int d = 0; d < kDV; ++d) {
+        ASSERT_NEAR(r->expected.o[row * kDV + d], exact.o[d], 1e-12 * kv_scale);
+        ASSERT_NEAR(slow.o[d], exact.o[d], 1e-12 * kv_scale);
+      }
+    }
+  }
+}
+
+TEST(Reference, SaysWhereItCanFormNoBoundOfFp8) {
+  const Problem p = fp8_problem(1, 1);
+  const Inputs inputs = make(p, Family::kNormal, 3);
+  Contract contract;
+  contract.arithmetic.scaled_q = true;
+  const auto r = reference(p, inputs, contract, 1, {});
+  ASSERT_FALSE(r.ok());
+  EXPECT_NE(r.trouble().text.find("scaled_q"), std::string::npos);
 }
 
 }  // namespace

@@ -20,21 +20,20 @@ TileWorker::TileWorker(const Problem& problem, const Inputs& inputs, const Arith
       scratch_(std::make_unique<Scratch>()) {}
 TileWorker::~TileWorker() = default;
 
-const std::uint16_t* token_row(const Problem& problem, const Inputs& inputs, int sequence,
-                               int token) {
+Elements token_row(const Problem& problem, const Inputs& inputs, int sequence, int token) {
   const int page_size = problem.page_size;
   const std::int64_t page = inputs.kv_indices[inputs.kv_indptr[sequence] + token / page_size];
-  return inputs.kv.data<std::uint16_t>() + (page * page_size + token % page_size) * kDQk;
+  return inputs.kv_elements() + (page * page_size + token % page_size) * kDQk;
 }
 
 void TileWorker::pack_queries(const RowBlock& block) {
   for (int r = 0; r < kBlockRows; ++r) {
     const int row = block.first_row + std::min(r, block.rows - 1);  // the last row fills the block
     const std::int64_t query = inputs_.qo_indptr[block.sequence] + row / problem_.h_q;
-    const std::uint16_t* q = inputs_.q.data<std::uint16_t>() + query * problem_.q_stride_t() +
-                             row % problem_.h_q * problem_.q_stride_h();
+    const Elements q = inputs_.q_elements() +
+                       (query * problem_.q_stride_t() + row % problem_.h_q * problem_.q_stride_h());
     for (int d = 0; d < kDQk; ++d) {
-      float value = decode_bf16(q[d]);
+      float value = q[d];
       if (plan_.scaled_q) value = decode_bf16(encode_bf16(value * scaled_q_));
       scratch_->q[d][r] = value;
       scratch_->q_magnitude[d][r] = std::fabs(value);
@@ -44,9 +43,9 @@ void TileWorker::pack_queries(const RowBlock& block) {
 
 void TileWorker::pack_keys(int sequence, int begin, int tokens) {
   for (int t = 0; t < kKeyTile; ++t) {
-    const std::uint16_t* k = token(sequence, begin + std::min(t, tokens - 1));
+    const Elements k = token(sequence, begin + std::min(t, tokens - 1));
     for (int d = 0; d < kDQk; d += 8) {
-      const Float8 key = load_bf16(k + d);
+      const Float8 key = load_elements(k + d);
       store(&scratch_->k[t][d], __builtin_convertvector(key, Double8));
       store(&scratch_->k_magnitude[t][d], key < 0 ? -key : key);
     }
@@ -83,7 +82,7 @@ void TileWorker::score(const RowBlock& block, const Chunk& chunk, const SplitErr
 
 void TileWorker::keep_scores(const RowBlock& block, const Chunk& chunk, const SplitErrors& errors,
                              int index, int slot, Scores& scores, ChunkLargest& largest) const {
-  const double scale = plan_.scaled_q ? kLn2 : problem_.sm_scale;
+  const double scale = plan_.scaled_q ? kLn2 : problem_.logit_scale();
   const double spread_scale = std::fabs(scale) * kInflate;
   const std::size_t at = std::size_t{1} * index * kBlockRows;
   TileMax& tile = largest.tiles[(index - chunk.begin) / arithmetic_.tile_tokens];

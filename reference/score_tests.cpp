@@ -145,21 +145,24 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
     const ChunkSums& sums = job.sums[c];
     const int split = job.chunks[c].split;
     const double scale = std::exp(job.split_largest[split].score[r] - lse);
+    const double of_value = scale * problem_.kv_scale;  // the blocks are sums over codes
     for (std::size_t t = 0; t < tile_count(job.chunks[c]); ++t, ++tile) {
       if (job.splits[split].begin >= job.block.visible[r]) continue;
       const double a = scale * sums.block_weight[t * kBlockRows + r];
       const float* values = &sums.blocks[(t * kBlockRows + r) * kDV];
       along(scores.tiles[i][tile],
-            [&](int d) { return scale * widened(values + d) - a * load<Double8>(o + d); });
+            [&](int d) { return of_value * widened(values + d) - a * load<Double8>(o + d); });
     }
   }
   for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge) {
     const int token = edge_token(job, edge);
     if (token >= job.block.visible[r]) continue;
     const double a = std::exp(job.scores.x[std::size_t{1} * token * kBlockRows + r] - lse);
-    const std::uint16_t* v = token_row(problem_, inputs_, job.block.sequence, token);
+    const Elements v = token_row(problem_, inputs_, job.block.sequence, token);
+    const double unit = problem_.kv_scale;
     along(scores.tokens[i][edge], [&](int d) {
-      return a * (__builtin_convertvector(load_bf16(v + d), Double8) - load<Double8>(o + d));
+      const Double8 value = unit * __builtin_convertvector(load_elements(v + d), Double8);
+      return a * (value - load<Double8>(o + d));
     });
   }
   if (result.expected.num_splits == 1) return;
@@ -180,6 +183,7 @@ void ScoreTests::set_tolerances(const Job& job, const Reference& result, OfJob& 
   const std::int64_t first_row = first_row_of(problem_, inputs_, job.block);
   const int live = static_cast<int>(job.splits.size());
   std::vector<double> of_split(live), of_tokens(live);
+  const int descales = descales_of(problem_).of_logit;
   double of_sums = 0;
   for (int s = 0; s < live; ++s) {
     const SplitErrors& e = job.errors[s];
@@ -192,7 +196,7 @@ void ScoreTests::set_tolerances(const Job& job, const Reference& result, OfJob& 
         const std::int64_t part = row * result.expected.num_splits + s;
         const double below = std::fabs(lse - result.expected.partial_lse[part]) + std::log(live);
         lse = result.expected.partial_lse[part];
-        merge = merge_weight_error(a, live, max, lse - max, below);
+        merge = merge_weight_error(a, live, max, lse - max, below, descales);
         of_split[s] = std::max(of_split[s], result.tiers.t0.partial_lse[part] + merge);
       }
       for (std::size_t c = job.first_chunk[s]; c < job.first_chunk[s + 1]; ++c)

@@ -89,14 +89,27 @@ void place_pages(const Problem& p, Inputs& in) {
   }
 }
 
+// By name, so that neither the project's generators nor its reader of elements are in here.
+void put(double value, Storage storage, float descale, std::int64_t at, PoisonedMemory& memory) {
+  if (storage == Storage::kFp8) {
+    memory.data<std::uint8_t>()[at] = encode_fp8(value / descale, Fp8::kE4m3fnuz);
+  } else {
+    memory.data<std::uint16_t>()[at] = encode_bf16(value);
+  }
+}
+
+std::uint16_t poison_of(Storage storage) { return storage == Storage::kFp8 ? 0x8080 : kPoison; }
+
 void fill_tokens(const Problem& p, Family family, const Source& source, Inputs& in) {
   std::int64_t at = 0;
   for (int s = 0; s < p.b(); ++s) {
     for (int j = 0; j < p.s_kv[s]; ++j, ++at) {
       const std::int64_t page = in.kv_indices[in.kv_indptr[s] + j / p.page_size];
-      auto* k = in.kv.data<std::uint16_t>() + (page * p.page_size + j % p.page_size) * kDQk;
-      for (int d = 0; d < kDQk; ++d)
-        k[d] = encode_bf16(key_value(family, source, at, p.s_kv[s], j, d));
+      const std::int64_t first = (page * p.page_size + j % p.page_size) * kDQk;
+      for (int d = 0; d < kDQk; ++d) {
+        const double value = key_value(family, source, at, p.s_kv[s], j, d);
+        put(value, p.kv_type, p.kv_scale, first + d, in.kv);
+      }
     }
   }
 }
@@ -114,15 +127,21 @@ Result<Inputs> small_inputs(const Problem& p, Family family, std::uint64_t seed)
   Inputs in;
   place_pages(p, in);
   const Source source{seed};
-  auto q = PoisonedMemory::make(p.total_q() * p.q_stride_t() * 2, kPoison);
+  in.q_type = p.q_type;
+  in.kv_type = p.kv_type;
+  auto q = PoisonedMemory::make(p.total_q() * p.q_stride_t() * bytes_of_element(p.q_type),
+                                poison_of(p.q_type));
   if (!q) return q.trouble();
-  auto kv = PoisonedMemory::make(in.num_pages * p.page_size * kDQk * 2, kPoison);
+  auto kv = PoisonedMemory::make(in.num_pages * p.page_size * kDQk * bytes_of_element(p.kv_type),
+                                 poison_of(p.kv_type));
   if (!kv) return kv.trouble();
   in.q = std::move(*q);
   in.kv = std::move(*kv);
   for (std::int64_t row = 0; row < p.rows(); ++row) {
-    auto* to = in.q.data<std::uint16_t>() + row * p.q_stride_h();
-    for (int d = 0; d < kDQk; ++d) to[d] = encode_bf16(query_value(family, source, row, d));
+    for (int d = 0; d < kDQk; ++d) {
+      const double value = query_value(family, source, row, d);
+      put(value, p.q_type, p.q_scale, row * p.q_stride_h() + d, in.q);
+    }
   }
   fill_tokens(p, family, source, in);
   return in;

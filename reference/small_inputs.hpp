@@ -21,7 +21,8 @@ inline constexpr Family kFamilies[] = {
     Family::kCancelling, Family::kNeedle,     Family::kPositiveV,    Family::kStaircase};
 const char* name_of(Family family);
 
-// Pages in reversed order, with unused ones between; all that no token uses is NaN.
+// Pages in reversed order, with unused ones between; all that no token uses is NaN. Stored as the
+// problem says, in fp8 to the nearest code.
 Result<Inputs> small_inputs(const Problem& problem, Family family, std::uint64_t seed);
 
 }  // namespace attest

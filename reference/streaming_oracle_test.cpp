@@ -109,6 +109,25 @@ TEST(StreamingOracle, AgreesOnAThousandTokensInAllSplits) {
   EXPECT_LT(largest_error(problem, inputs, 4, {0, kMaxContext}), kAgree);
 }
 
+TEST(StreamingOracle, AgreesOnFp8WithDescaleFactors) {
+  Problem problem;
+  problem.h_q = 2;
+  problem.s_kv = {1, 130};
+  problem.s_q = {1, 2};
+  problem.page_size = 16;
+  problem.q_pad = 8;
+  problem.kv_type = Storage::kFp8;
+  problem.kv_scale = 3;
+  for (const Storage q_type : {Storage::kBf16, Storage::kFp8}) {
+    problem.q_type = q_type;
+    problem.q_scale = q_type == Storage::kFp8 ? 0.7f : 1;
+    const Inputs inputs = make(problem, Family::kNormal, 25);
+    for (std::int64_t row = 0; row < problem.rows(); ++row) {
+      EXPECT_LT(largest_error(problem, inputs, row, {0, kMaxContext}), kAgree) << "row " << row;
+    }
+  }
+}
+
 TEST(StreamingOracle, KeepsWhatALogitLosesInFp64) {
   Problem problem;
   problem.h_q = 1;

@@ -136,9 +136,8 @@ struct Plan {
   bool scaled_q = false;  // q is rounded as declared
 };
 
-// K of a token, and V: [576] bf16.
-const std::uint16_t* token_row(const Problem& problem, const Inputs& inputs, int sequence,
-                               int token);
+// K of a token, and V: its 576 codes.
+Elements token_row(const Problem& problem, const Inputs& inputs, int sequence, int token);
 
 class TileWorker {  // one a thread
  public:
@@ -164,7 +163,7 @@ class TileWorker {  // one a thread
     const ChunkLargest& tiles;
     int begin, tokens;
   };
-  const std::uint16_t* token(int sequence, int index) const {
+  Elements token(int sequence, int index) const {
     return token_row(problem_, inputs_, sequence, index);
   }
   void pack_queries(const RowBlock& block);
@@ -179,7 +178,7 @@ class TileWorker {  // one a thread
   // accumulate.cpp
   void start(ChunkSums& sums, std::size_t value_tiles) const;
   void add_values(const Span& span, ChunkSums& sums);
-  void add_strip(const Span& span, const std::uint16_t* const* values, int column, ChunkSums& sums);
+  void add_strip(const Span& span, const Elements* values, int column, ChunkSums& sums);
   void add_values_of_strip(const Span& span, int column, ChunkSums& sums);
   void add_tail_token(const Span& span, int slot, ChunkSums& sums);
   void weigh_span(const Span& span, ChunkSums& sums);

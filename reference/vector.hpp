@@ -8,6 +8,8 @@
 #include <initializer_list>
 #include <type_traits>
 
+#include "harness/core/elements.hpp"
+
 // Where a vector is wider than the machine's registers, passing one by value has no fixed ABI. All
 // here is inline.
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -72,6 +74,18 @@ inline Float8 load_bf16(const std::uint16_t* from) {
   Float8 v;
   std::memcpy(&v, &bits, sizeof v);
   return v;
+}
+
+inline Float8 load_elements(const Elements& from) {
+  if (from.storage() == Storage::kBf16) {
+    typedef std::uint16_t Short8 __attribute__((vector_size(16)));
+    std::uint16_t bits[8];
+    std::memcpy(bits, from.address(), sizeof(Short8));
+    return load_bf16(bits);
+  }
+  float values[8];
+  from.read(8, values);
+  return load<Float8>(values);
 }
 
 // e^x to 2 ulp for x <= 709; 0 below -708, where fp32 has long been 0. NaN stays NaN.

@@ -28,6 +28,21 @@ class Elements {
     std::memcpy(&code, at, sizeof code);
     return decode_bf16(code);
   }
+  // The first `count`.
+  void read(std::int64_t count, float* to) const {
+    if (storage_ == Storage::kFp8) {
+      const std::array<float, 256>& values = fnuz_values();
+      for (std::int64_t i = 0; i < count; ++i) {
+        to[i] = values[std::to_integer<std::size_t>(first_[i])];
+      }
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      std::uint16_t code = 0;
+      std::memcpy(&code, first_ + i * 2, sizeof code);
+      to[i] = decode_bf16(code);
+    }
+  }
 
  private:
   const std::byte* first_ = nullptr;

@@ -42,6 +42,19 @@ TEST(Elements, StepByElementsNotByBytes) {
   EXPECT_EQ((Elements(numbers.data(), Storage::kBf16) + 2)[1], 8);
 }
 
+TEST(Elements, ReadManyAsOneByOne) {
+  std::array<std::uint8_t, 512> bytes{};
+  for (int i = 0; i < 512; ++i) bytes[i] = static_cast<std::uint8_t>(i * 37);
+  for (const Storage storage : {Storage::kBf16, Storage::kFp8}) {
+    const Elements elements(bytes.data() + 2, storage);
+    std::array<float, 250> read{};
+    elements.read(250, read.data());
+    for (int i = 0; i < 250; ++i) {
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(read[i]), std::bit_cast<std::uint32_t>(elements[i]));
+    }
+  }
+}
+
 TEST(StoreElements, KeepsBf16BitForBit) {
   const std::array<std::uint16_t, 3> drawn = {0x8000, 0x7fdb, 0x0001};
   std::array<std::uint16_t, 3> kept{};

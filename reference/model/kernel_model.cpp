@@ -131,7 +131,9 @@ Setup::Setup(const Problem& p, const Inputs& in, const Contract& c, const ModelO
       q_scale(planted_scale(p.sm_scale, o.defect) * kLog2e),
       dot_scale(c.arithmetic.scaled_q
                     ? 1.0f
-                    : (log2_scores ? q_scale : planted_scale(p.sm_scale, o.defect))) {}
+                    : (log2_scores ? q_scale : planted_scale(p.sm_scale, o.defect)) * p.q_scale *
+                          p.kv_scale),
+      o_scale(p.kv_scale) {}
 
 Result<ModelResult> run_model(const Problem& problem, const Inputs& inputs,
                               const Contract& contract, const ModelOptions& options) {

@@ -81,7 +81,7 @@ RowResult finish_split(const Setup& setup, const Wave& wave) {
   const float inverse = setup.units.reciprocal(l);
   for (int d = 0; d < kDV; ++d) {
     const float sum = wave.o[d] * unscale;
-    result.o[d] = setup.units.divides() ? sum / l : sum * inverse;
+    result.o[d] = (setup.units.divides() ? sum / l : sum * inverse) * setup.o_scale;
   }
   const float log2_l = setup.units.log2(l);
   if (!setup.log2_scores) {

@@ -35,7 +35,9 @@ struct Setup {
   // Scores are in log2 units, or in natural ones: a kernel that forms lse there, and multiplies by
   // log2 e on the way into exp2.
   bool log2_scores;
-  float q_scale, dot_scale;  // of q before it is rounded to bf16 again (1: it is not), of q.k
+  // Of q before it is rounded to bf16 again (1: it is not), of q.k, and of the result: the descale
+  // factors of fp8 are in the two last.
+  float q_scale, dot_scale, o_scale;
 };
 
 // The part of a split that one query token sees.

@@ -1,4 +1,6 @@
 // From the cache to the scores of a tile.
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "harness/core/formats.hpp"
@@ -34,20 +36,30 @@ void transpose(Short16 (&rows)[16]) {
   }
 }
 
-const std::uint16_t* cache_row(const Setup& setup, std::int64_t row) {
-  return setup.inputs.kv.data<std::uint16_t>() + row * kDQk;
+using Bf16Row = std::array<std::uint16_t, kDQk>;
+
+// The codes of a row as bf16, which holds every number of e4m3fnuz.
+Bf16Row cache_row(const Setup& setup, std::int64_t row) {
+  Bf16Row bf16;
+  const std::int64_t first = row * kDQk;
+  if (setup.problem.kv_type == Storage::kBf16) {
+    std::copy_n(setup.inputs.kv.data<std::uint16_t>() + first, kDQk, bf16.begin());
+    return bf16;
+  }
+  const auto* const codes = setup.inputs.kv.data<std::uint8_t>() + first;
+  for (int d = 0; d < kDQk; ++d) bf16[d] = encode_bf16(decode_fp8(codes[d], Fp8::kE4m3fnuz));
+  return bf16;
 }
 
 // Dims lead, so that the lanes of a vector are tokens.
 void load_keys(const Setup& setup, std::span<const std::int64_t> rows, Tile& tile) {
-  static const std::uint16_t kZeros[kDQk] = {};
   for (int first = 0; first < tile.lanes; first += kLanes) {
-    const std::uint16_t* from[kLanes];
-    for (int i = 0; i < kLanes; ++i)
-      from[i] = first + i < tile.tokens ? cache_row(setup, rows[first + i]) : kZeros;
+    std::array<Bf16Row, kLanes> from = {};
+    for (int i = 0; i < std::min(kLanes, tile.tokens - first); ++i)
+      from[i] = cache_row(setup, rows[first + i]);
     for (int d = 0; d < kDQk; d += kLanes) {
       Short16 block[kLanes];
-      for (int i = 0; i < kLanes; ++i) block[i] = load<Short16>(from[i] + d);
+      for (int i = 0; i < kLanes; ++i) block[i] = load<Short16>(&from[i][d]);
       transpose(block);
       for (int i = 0; i < kLanes; ++i)
         store(&tile.keys[(d + i) * tile.lanes + first], widen(block[i]));
@@ -70,21 +82,22 @@ void disturb_keys(const Setup& setup, std::span<const std::int64_t> rows, Tile& 
 
 void load_values(const Setup& setup, std::span<const std::int64_t> rows, Tile& tile) {
   for (int token = 0; token < tile.tokens; ++token) {
-    const std::uint16_t* const from = cache_row(setup, rows[token]);
+    const Bf16Row from = cache_row(setup, rows[token]);
     for (int d = 0; d < kDV; d += kLanes)
-      store(&tile.values[token * kDV + d], widen(load<Short16>(from + d)));
+      store(&tile.values[token * kDV + d], widen(load<Short16>(&from[d])));
   }
 }
 
 }  // namespace
 
 std::vector<float> query_of(const Setup& setup, const Place& place, int head) {
-  const std::uint16_t* const from = setup.inputs.q.data<std::uint16_t>() +
-                                    place.token * setup.problem.q_stride_t() +
-                                    head * setup.problem.q_stride_h();
+  const std::int64_t first =
+      place.token * setup.problem.q_stride_t() + head * setup.problem.q_stride_h();
   std::vector<float> q(kDQk);
   for (int d = 0; d < kDQk; ++d) {
-    q[d] = decode_bf16(from[d]);
+    q[d] = setup.problem.q_type == Storage::kBf16
+               ? decode_bf16(setup.inputs.q.data<std::uint16_t>()[first + d])
+               : decode_fp8(setup.inputs.q.data<std::uint8_t>()[first + d], Fp8::kE4m3fnuz);
     if (setup.arithmetic.scaled_q) q[d] = decode_bf16(encode_bf16(q[d] * setup.q_scale));
   }
   return q;

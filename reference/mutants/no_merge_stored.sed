@@ -1,3 +1,3 @@
 # file: reference/error_bound.cpp
 # the weights of the merge read a stored lse
-s/  return stored_lse_error(a, max, log_l) + 4/  return 4/
+s/  return stored_lse_error(a, max, log_l, logit_descales) + 4/  return 4/

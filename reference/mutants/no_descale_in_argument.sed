@@ -1,0 +1,3 @@
+# file: reference/error_bound.cpp
+# the factor of all scores holds descale factors exactly
+s/  e.exp_argument += of_logit;/  ;/
