@@ -1,6 +1,8 @@
 #include "fuzz/problems/draw.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "fuzz/problems/cost.hpp"
 #include "fuzz/problems/draw_axes.hpp"
@@ -100,6 +102,31 @@ Problem draw_problem(Draw draw, const Kernel& kernel, double budget_ms, double m
   return p;
 }
 
+constexpr std::pair<Storage, Storage> kStorages[] = {{Storage::kBf16, Storage::kBf16},
+                                                     {Storage::kBf16, Storage::kFp8},
+                                                     {Storage::kFp8, Storage::kFp8}};
+
+// One of the storages that the kernel takes, with descale factors.
+void draw_storage(Draw draw, const Kernel& kernel, Problem& p) {
+  std::vector<Problem> taken;
+  for (const auto& [q_type, kv_type] : kStorages) {
+    Problem stored = p;
+    stored.q_type = q_type;
+    stored.kv_type = kv_type;
+    if (kernel.why_unsupported(stored).empty()) taken.push_back(stored);
+  }
+  if (taken.empty()) return;
+  p = taken[draw(inRange<std::size_t>(0, taken.size()))];
+  if (p.q_type == Storage::kFp8) p.q_scale = draw(axes::descale());
+  if (p.kv_type == Storage::kFp8) p.kv_scale = draw(axes::descale());
+}
+
+// Of its own, so that what is drawn of kernels of bf16 does not depend on it.
+rc::Random storage_random(std::uint64_t seed, std::int64_t index) {
+  constexpr std::uint64_t kStorage = 0x73746f72616765;
+  return rc::Random(mix64(mix64(seed ^ kStorage) + kGolden * static_cast<std::uint64_t>(index)));
+}
+
 }  // namespace
 
 Case draw_case(std::uint64_t seed, std::int64_t index, const DrawOptions& options) {
@@ -113,9 +140,11 @@ Case draw_case(std::uint64_t seed, std::int64_t index, const DrawOptions& option
   c.distribution = draw(axes::distribution());
   c.seed = {draw(axes::seed())};
   c.schedule = {draw(axes::schedule_seed())};
+  Draw storages(storage_random(seed, index));
   constexpr int kTries = 1000;  // for kernels that take little of what is drawn
   for (int i = 0; i < kTries; ++i) {
     c.problem = draw_problem(draw.branch(), kernel, budget_ms, kMostTimesUsual * options.usual_ms);
+    draw_storage(storages.branch(), kernel, c.problem);
     if (kernel.why_unsupported(c.problem).empty()) return c;
   }
   ATTEST_CHECK(!"a kernel that takes none of a thousand drawn problems");

@@ -98,6 +98,15 @@ Gen<float> sm_scale() {
        {4, any_normal_scale()}});
 }
 
+Gen<float> descale() {
+  const Gen<float> any = rc::gen::map(
+      rc::gen::tuple(inRange(0, 1 << 23), inRange(-12, 6)), [](const std::tuple<int, int>& drawn) {
+        const auto [fraction, exponent] = drawn;
+        return std::ldexp(1 + std::ldexp(static_cast<float>(fraction), -23), exponent);
+      });
+  return weighted<float>({{2, just(1.0f)}, {3, any_of<float>({0.5f, 3, 1e-3f, 0.1f})}, {2, any}});
+}
+
 Gen<PageOrder> page_order() {
   return any_of<PageOrder>({PageOrder::kShuffled, PageOrder::kSequential, PageOrder::kReversed});
 }

@@ -20,6 +20,7 @@ rc::Gen<int> batch();         // rarely over 20
 rc::Gen<int> page_size();
 rc::Gen<int> num_splits();  // 0: the kernel's own rule
 rc::Gen<float> sm_scale();
+rc::Gen<float> descale();  // of an fp8 tensor
 rc::Gen<PageOrder> page_order();
 rc::Gen<GridOrder> grid_order();
 rc::Gen<int> kv_indptr_start();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <set>
 #include <sstream>
 #include <string>
@@ -76,6 +77,55 @@ TEST(Draw, KeepsToSmallerBudgets) {
   }
 }
 
+// A kernel that takes every storage.
+class OfEveryStorage : public Kernel {
+ public:
+  std::string_view name() const override { return like_.name(); }
+  std::string_view summary() const override { return like_.summary(); }
+  Contract contract(const Problem& p) const override { return like_.contract(p); }
+  std::string why_unsupported(const Problem& p) const override { return why_invalid(p); }
+  int num_splits(const Problem& p) const override { return like_.num_splits(p); }
+  std::string code_object(std::string_view target) const override {
+    return like_.code_object(target);
+  }
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<OfEveryStorage>(); }
+  Outcome launch(Device&, Module, const Problem&, const MlaTensors&) const override {
+    return Done{};
+  }
+
+ private:
+  const Kernel& like_ = *find_kernel("mla_decode");
+};
+
+Case drawn_of_every_storage(std::int64_t index) {
+  static const OfEveryStorage kKernel;
+  static const Kernel* const kKernels[] = {&kKernel};
+  return draw_case(kSeed, index, {.kernels = kKernels});
+}
+
+TEST(Draw, StorageIsDrawnWhereTheKernelTakesItAndElseLeavesTheCaseAsItWas) {
+  static const Kernel* const kOfBf16[] = {find_kernel("mla_decode")};
+  int bf16 = 0, cache_alone = 0, both = 0;
+  std::set<float> factors;
+  for (int i = 0; i < 300; ++i) {
+    const Case of_bf16 = draw_case(kSeed, i, {.kernels = kOfBf16});
+    EXPECT_EQ(of_bf16.problem.kv_type, Storage::kBf16);
+    Case c = drawn_of_every_storage(i);
+    const Problem& p = c.problem;
+    EXPECT_EQ(why_invalid(p), "");
+    EXPECT_FALSE(p.q_type == Storage::kFp8 && p.kv_type == Storage::kBf16);
+    bf16 += p.kv_type == Storage::kBf16;
+    cache_alone += p.kv_type == Storage::kFp8 && p.q_type == Storage::kBf16;
+    both += p.q_type == Storage::kFp8;
+    factors.insert(p.kv_scale);
+    c.problem.q_type = c.problem.kv_type = Storage::kBf16;
+    c.problem.q_scale = c.problem.kv_scale = 1;
+    EXPECT_EQ(c, of_bf16);
+  }
+  for (const int count : {bf16, cache_alone, both}) EXPECT_GT(count, 50);
+  for (const float factor : {1.0f, 0.5f, 3.0f, 1e-3f}) EXPECT_TRUE(factors.contains(factor));
+}
+
 // The keys of a token, from the words of the parser: an axis that is new there must be drawn here.
 TEST(Draw, EveryKeyOfATokenIsDrawn) {
   const Result<Case> unknown = parse_token("v1:nosuchkey=1");
@@ -83,16 +133,21 @@ TEST(Draw, EveryKeyOfATokenIsDrawn) {
   const std::string& text = unknown.trouble().text;
   const std::string_view before = "All keys: ";
   ASSERT_NE(text.find(before), std::string::npos) << text;
+  std::vector<Case> of_every_storage;
+  for (int i = 0; i < 100; ++i) of_every_storage.push_back(drawn_of_every_storage(i));
   std::istringstream keys(text.substr(text.find(before) + before.size()));
   int count = 0;
   for (std::string key; keys >> key;) {
     if (key == "prop" || key == "steps") continue;
     ++count;
-    EXPECT_TRUE(std::any_of(cases().begin(), cases().end(), [&](const Case& c) {
+    const auto has_key = [&](const Case& c) {
       return to_token(c).find(":" + key + "=") != std::string::npos;
-    })) << key;
+    };
+    EXPECT_TRUE(std::any_of(cases().begin(), cases().end(), has_key) ||
+                std::any_of(of_every_storage.begin(), of_every_storage.end(), has_key))
+        << key;
   }
-  EXPECT_GE(count, 17);
+  EXPECT_GE(count, 21);
 }
 
 template <class Value>

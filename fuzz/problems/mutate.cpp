@@ -111,8 +111,19 @@ void step_layout(Draw& draw, Problem& p) {
   }
 }
 
+void step_descale(Draw& draw, Problem& p) {
+  if (p.q_type == Storage::kFp8 && draw.one_in(2)) {
+    p.q_scale = draw(axes::descale());
+  } else if (p.kv_type == Storage::kFp8) {
+    p.kv_scale = draw(axes::descale());
+  }
+}
+
 // Data first: of one shape, the worst ratio differs most between data.
 void step(Draw& draw, const Kernel& kernel, Case& c) {
+  constexpr int kDescaleIn = 8;
+  const bool fp8 = c.problem.q_type == Storage::kFp8 || c.problem.kv_type == Storage::kFp8;
+  if (fp8 && draw.one_in(kDescaleIn)) return step_descale(draw, c.problem);
   switch (draw(rc::gen::weightedElement<int>(
       {{5, 0}, {3, 1}, {4, 2}, {1, 3}, {2, 4}, {2, 5}, {2, 6}, {2, 7}, {2, 8}, {1, 9}}))) {
     case 0:

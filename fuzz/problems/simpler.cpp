@@ -35,7 +35,9 @@ std::int64_t complexity_of(const Problem& p) {
   return p.b() + p.total_kv() + p.total_q() + p.h_q + rank_of_splits(p.num_splits) + p.page_size +
          p.shared_prefix + p.page_base + p.kv_indptr_start + p.q_pad + p.o_pad +
          (p.page_order != plain.page_order) + (p.grid_order != plain.grid_order) +
-         (p.sm_scale != plain.sm_scale);
+         (p.sm_scale != plain.sm_scale) + (p.q_type != plain.q_type) +
+         (p.kv_type != plain.kv_type) + (p.q_scale != plain.q_scale) +
+         (p.kv_scale != plain.kv_scale);
 }
 
 }  // namespace

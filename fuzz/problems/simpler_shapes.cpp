@@ -37,6 +37,8 @@ void reset_layout(Candidates& candidates) {
     p.kv_indptr_start = plain.kv_indptr_start;
     p.q_pad = plain.q_pad;
     p.o_pad = plain.o_pad;
+    p.q_scale = plain.q_scale;
+    p.kv_scale = plain.kv_scale;
     p.page_size = plain.page_size;
   });
 }
@@ -114,6 +116,14 @@ void reset_layout_by_parts(Candidates& candidates) {
   candidates.add_problem([&](Problem& p) { p.q_pad = std::min(p.q_pad, 8); });
   candidates.add_problem([&](Problem& p) { p.o_pad = plain.o_pad; });
   candidates.add_problem([&](Problem& p) { p.o_pad = std::min(p.o_pad, 8); });
+  candidates.add_problem([&](Problem& p) {
+    p.q_type = plain.q_type;
+    p.kv_type = plain.kv_type;
+    p.q_scale = plain.q_scale;
+    p.kv_scale = plain.kv_scale;
+  });
+  candidates.add_problem([&](Problem& p) { p.q_scale = plain.q_scale; });
+  candidates.add_problem([&](Problem& p) { p.kv_scale = plain.kv_scale; });
   candidates.add_problem([&](Problem& p) { p.page_order = plain.page_order; });
   candidates.add_problem([&](Problem& p) { p.grid_order = plain.grid_order; });
   candidates.add_problem([&](Problem& p) { p.sm_scale = plain.sm_scale; });

@@ -106,6 +106,26 @@ TEST(Smoke, StaysWithinItsBudgetOfWork) {
   EXPECT_LE(work, 400'000);
 }
 
+TEST(Fp8Suite, HasEveryStorageFactorAndShapeThatShippedKernelsDifferBy) {
+  const std::vector<Case> cases = cases_of("fp8");
+  EXPECT_GE(cases.size(), 20u);
+  const auto some = [&](auto&& is) { return std::any_of(cases.begin(), cases.end(), is); };
+  for (const Case& c : cases) EXPECT_EQ(c.problem.kv_type, Storage::kFp8) << to_token(c);
+  EXPECT_TRUE(some([](const Case& c) { return c.problem.q_type == Storage::kBf16; }));
+  for (const float factor : {0.5f, 3.0f, 1e-3f}) {
+    EXPECT_TRUE(some([=](const Case& c) { return c.problem.q_scale == factor; })) << factor;
+    EXPECT_TRUE(some([=](const Case& c) { return c.problem.kv_scale == factor; })) << factor;
+  }
+  for (const int s_q : {1, 2, 4}) {
+    EXPECT_TRUE(some([=](const Case& c) { return c.problem.max_s_q() == s_q; })) << s_q;
+  }
+  for (const int h_q : {16, 128}) {
+    EXPECT_TRUE(some([=](const Case& c) { return c.problem.h_q == h_q; })) << h_q;
+  }
+  EXPECT_TRUE(some([](const Case& c) { return c.problem.s_kv[0] == 0; }));
+  EXPECT_TRUE(some([](const Case& c) { return c.problem.s_kv[0] >= 16384; }));
+}
+
 TEST(Trajectories, CanBeGoneThroughAndReplayOneCaptureAHundredTimes) {
   int most_replays = 0;
   for (const Case& c : cases_of("trajectories")) {

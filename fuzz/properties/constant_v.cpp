@@ -16,6 +16,7 @@ class ConstantV final : public Property {
   }
   Promise promise(const Contract&) const override { return Promise::kWithinBound; }
   std::string why_not(const Case& c, const Kernel&) const override {
+    if (std::string why = why_not_numbers(c.problem); !why.empty()) return why;
     return c.problem.total_kv() == 0 ? "it has no token" : "";
   }
 

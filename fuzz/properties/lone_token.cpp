@@ -43,6 +43,7 @@ class LoneToken final : public Property {
   }
   Promise promise(const Contract&) const override { return Promise::kWithinBound; }
   std::string why_not(const Case& c, const Kernel& kernel) const override {
+    if (std::string why = why_not_numbers(c.problem); !why.empty()) return why;
     const auto pieces = pieces_of(c);
     if (pieces.empty()) return "it has no token";
     return why_not_launch(problem_of(c.problem, kernel, pieces), kernel);

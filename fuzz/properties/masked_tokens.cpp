@@ -37,6 +37,7 @@ class MaskedTokens final : public Property {
     return promise_if(contract.batch_invariant);
   }
   std::string why_not(const Case& c, const Kernel& kernel) const override {
+    if (std::string why = why_not_numbers(c.problem); !why.empty()) return why;
     const Problem other = grown(c.problem, kernel);
     if (other.s_q == c.problem.s_q) return "every sequence has its most query tokens already";
     return why_not_launch(other, kernel);

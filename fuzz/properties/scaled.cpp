@@ -29,6 +29,7 @@ class Scaled final : public Property {
     return promise_if(contract.run_to_run_bitwise);
   }
   std::string why_not(const Case& c, const Kernel&) const override {
+    if (std::string why = why_not_numbers(c.problem); !why.empty()) return why;
     const float scale = std::abs(c.problem.sm_scale);
     const bool apt = scale >= kSmallestScale && scale <= kLargestScale;
     return apt ? "" : "sm_scale is 0 or so far from 1 that numbers may leave the normal ones";

@@ -21,6 +21,7 @@ class Shifted final : public Property {
   }
   Promise promise(const Contract&) const override { return Promise::kWithinBound; }
   std::string why_not(const Case& c, const Kernel&) const override {
+    if (std::string why = why_not_numbers(c.problem); !why.empty()) return why;
     constexpr double kLargest = 0x1p100;  // sums of |q k| must stay in fp32
     const bool possible = std::abs(kNats[0] / c.problem.sm_scale) <= kLargest;
     return possible ? "" : "no q makes such a constant at this sm_scale";

@@ -170,6 +170,11 @@ std::string why_not_launch(const Problem& problem, const Kernel& kernel) {
   return {};
 }
 
+std::string why_not_numbers(const Problem& p) {
+  const bool bf16 = p.q_type == Storage::kBf16 && p.kv_type == Storage::kBf16;
+  return bf16 ? "" : "it makes numbers in bf16, and q or the cache is stored in fp8";
+}
+
 std::uint64_t choice_of(const Case& c, std::uint64_t salt) {
   return mix64(mix64(c.seed.value + salt * kGolden) ^ c.schedule.seed);
 }

@@ -61,6 +61,8 @@ inline Promise promise_if(bool bit_equal) {
 }
 // Why another launch that a property needs cannot be; empty when it can.
 std::string why_not_launch(const Problem& problem, const Kernel& kernel);
+// Why a property that makes numbers of its own cannot be; empty when it can: they are bf16.
+std::string why_not_numbers(const Problem& problem);
 // A number that depends on the case and on what it is for.
 std::uint64_t choice_of(const Case& c, std::uint64_t salt);
 

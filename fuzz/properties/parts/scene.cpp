@@ -11,7 +11,15 @@
 namespace attest {
 namespace {
 
-constexpr std::size_t kRowBytes = kDQk * sizeof(std::uint16_t);
+// The row at element `first` of a tensor.
+Scene::Row row_at(const PoisonedMemory& tensor, Storage storage, std::int64_t first) {
+  return reinterpret_cast<Scene::Row>(tensor.data<std::byte>() + first * bytes_of_element(storage));
+}
+
+void put_row(Scene::Row row, Storage storage, std::int64_t first, PoisonedMemory& tensor) {
+  const std::int64_t bytes = bytes_of_element(storage);
+  std::memcpy(tensor.data<std::byte>() + first * bytes, row, kDQk * bytes);
+}
 
 // The logical pages of a scene, equal ones once.
 struct Pages {
@@ -73,20 +81,21 @@ void check_shape(const Scene& scene) {
 }  // namespace
 
 Scene::Scene(const Problem& of, const Inputs& inputs) : problem(of), tokens(of.b()) {
-  const auto* const pool = inputs.kv.data<std::uint16_t>();
   for (int seq = 0; seq < of.b(); ++seq) {
     for (std::int64_t token = 0; token < of.s_kv[seq]; ++token) {
       const std::int64_t page = inputs.kv_indices[inputs.kv_indptr[seq] + token / of.page_size];
-      tokens[seq].push_back(pool + (page * of.page_size + token % of.page_size) * kDQk);
+      const std::int64_t slot = page * of.page_size + token % of.page_size;
+      tokens[seq].push_back(row_at(inputs.kv, of.kv_type, slot * kDQk));
     }
   }
   for (std::int64_t row = 0; row < of.rows(); ++row) {
-    q.push_back(inputs.q.data<std::uint16_t>() + row * of.q_stride_h());
+    q.push_back(row_at(inputs.q, of.q_type, row * of.q_stride_h()));
   }
   problem.shared_prefix = 0;  // it has said how pages were drawn; equal pages are one page here
 }
 
 Scene::Row Scene::made(Row from, const std::function<void(Numbers)>& change) {
+  ATTEST_CHECK(problem.q_type == Storage::kBf16 && problem.kv_type == Storage::kBf16);
   auto& row = made_.emplace_back(from, from + kDQk);
   change(Numbers{row});
   return row.data();
@@ -111,22 +120,16 @@ Result<Inputs> place(const Scene& scene, const Placement& placement, std::uint16
   const auto ids = shuffled_ids(p.page_base, in_pool, placement.seed);
   Inputs inputs;
   fill_tables(p, pages, ids, inputs);
-  inputs.num_pages = p.page_base + static_cast<std::int64_t>(in_pool);
-
-  auto q = PoisonedMemory::make(p.total_q() * p.q_stride_t() * sizeof(std::uint16_t), poison);
-  if (!q.ok()) return q.trouble();
-  inputs.q = std::move(*q);
+  const Outcome made =
+      make_rows(p, p.total_q(), p.page_base + static_cast<std::int64_t>(in_pool), poison, inputs);
+  if (!made.ok()) return made.trouble();
   for (std::int64_t row = 0; row < p.rows(); ++row) {
-    std::memcpy(inputs.q.data<std::uint16_t>() + row * p.q_stride_h(), scene.q[row], kRowBytes);
+    put_row(scene.q[row], p.q_type, row * p.q_stride_h(), inputs.q);
   }
-  auto kv = PoisonedMemory::make(inputs.num_pages * p.page_size * kRowBytes, poison);
-  if (!kv.ok()) return kv.trouble();
-  inputs.kv = std::move(*kv);
   for (std::size_t page = 0; page < pages.contents.size(); ++page) {
-    std::byte* at = inputs.kv.bytes().data() + ids[page] * p.page_size * kRowBytes;
+    std::int64_t slot = std::int64_t{ids[page]} * p.page_size;
     for (const Scene::Row row : pages.contents[page]) {
-      std::memcpy(at, row, kRowBytes);
-      at += kRowBytes;
+      put_row(row, p.kv_type, slot++ * kDQk, inputs.kv);
     }
   }
   return inputs;

@@ -19,7 +19,8 @@ using Numbers = std::span<std::uint16_t, kDQk>;
 
 class Scene {
  public:
-  using Row = const std::uint16_t*;  // 576 bf16
+  // 576 elements as the problem stores q or the cache: of bf16 numbers, of fp8 bytes.
+  using Row = const std::uint16_t*;
 
   // `inputs` outlive it.
   Scene(const Problem& problem, const Inputs& inputs);
@@ -30,9 +31,9 @@ class Scene {
   std::vector<std::vector<Row>> tokens;  // [b][s_kv]
   std::vector<Row> q;                    // [rows]
 
-  // A new row that begins as a copy; it lives as long as the scene.
+  // A new row of bf16 that begins as a copy; it lives as long as the scene.
   Row made(Row from, const std::function<void(Numbers)>& change);
-  // Changes every row of K; a row that several sequences share stays one row.
+  // Changes every row of a K in bf16; a row that several sequences share stays one row.
   void change_tokens(const std::function<void(Numbers)>& change);
 
  private:

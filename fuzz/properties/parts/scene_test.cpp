@@ -78,6 +78,36 @@ TEST(Scene, LeavesPoisonWhereNobodyReads) {
   EXPECT_EQ(inputs->q.data<std::uint16_t>()[kDQk], 0x1234);
 }
 
+TEST(Scene, OfFp8MovesRowsOfBytes) {
+  Problem p = kRagged;
+  p.q_type = p.kv_type = Storage::kFp8;
+  p.kv_scale = 3;
+  Inputs inputs;
+  ASSERT_TRUE(make_rows(p, p.total_q(), 12, kPoison16, inputs).ok());
+  for (std::size_t i = 0; i < inputs.kv.size(); ++i)
+    inputs.kv.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i / kDQk * 7 + i % 5);
+  for (std::size_t i = 0; i < inputs.q.size(); ++i)
+    inputs.q.data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i % 101);
+  inputs.kv_indptr = {0, 5, 5, 7};
+  inputs.kv_indices = {6, 1, 9, 0, 3, 8, 2};
+  const auto placed = place(Scene(p, inputs), {.seed = 1});
+  ASSERT_TRUE(placed.ok());
+  EXPECT_EQ(placed->kv_scale, std::vector<float>{3});
+  EXPECT_EQ(placed->kv.size(), placed->num_pages * 16u * kDQk);
+  const auto row = [](const Inputs& in, std::int64_t entry, int slot) {
+    const auto* const at =
+        in.kv.data<std::uint8_t>() + (std::int64_t{in.kv_indices[entry]} * 16 + slot) * kDQk;
+    return std::vector<std::uint8_t>(at, at + kDQk);
+  };
+  EXPECT_EQ(row(*placed, 3 + 4, 5), row(inputs, 4, 5));
+  EXPECT_EQ(row(*placed, 3 + 6, 0), row(inputs, 6, 0));
+  EXPECT_EQ(row(*placed, 3 + 6, 1), std::vector<std::uint8_t>(kDQk, 0x80));  // a page's tail
+  for (int i = 0; i < p.rows() * 584; ++i) {
+    const std::uint8_t expected = i % 584 < kDQk ? i % 101 : 0x80;
+    ASSERT_EQ(placed->q.data<std::uint8_t>()[i], expected) << i;
+  }
+}
+
 TEST(Scene, EqualPagesAreOnePage) {
   Drawn drawn({.h_q = 1, .s_kv = {32, 40}, .s_q = {1, 1}, .page_size = 16});
   std::copy_n(drawn.scene.tokens[0].begin(), 32, drawn.scene.tokens[1].begin());
