@@ -26,6 +26,7 @@ class Builder {
     list_.all.emplace_back();
     roundings_of_p();
     scores();
+    descale_factors();
     softmax();
     tokens();
     stores();
@@ -94,6 +95,22 @@ class Builder {
     add("heads were shifted by one: lse and o are the next head's",
         s_.problem.h_q > 1 && s_.num_splits > 1)
         .final_from = others;
+  }
+
+  // Of fp8.
+  void descale_factors() {
+    const double of_q = s_.problem.q_scale, of_kv = s_.problem.kv_scale;
+    const auto left_out = [&](std::string words, bool applies, double of_scores, double of_v) {
+      suppose(std::move(words), applies, [&](Supposed& h) {
+        h.score_times = 1 / of_scores;
+        h.v_times = 1 / of_v;
+      });
+    };
+    left_out("q_scale were left out", of_q != 1, of_q, 1);
+    left_out("kv_scale were left out of the scores", of_kv != 1, of_kv, 1);
+    left_out("kv_scale were left out of V", of_kv != 1, 1, of_kv);
+    left_out("kv_scale were left out", of_kv != 1, of_kv, of_kv);
+    left_out("both descale factors were left out", of_q != 1 && of_kv != 1, of_q * of_kv, of_kv);
   }
 
   void softmax() {

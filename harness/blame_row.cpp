@@ -222,6 +222,7 @@ EvaluatedRow evaluate_row(const Subject& s, const Inputs& inputs, std::int64_t r
     for (const TokenRange& split : shape.splits) {
       const TokenRange part = part_of(supposed[h], shape, split);
       weights[h].push_back(SplitRun(s.contract.arithmetic, supposed[h], dots, part).run());
+      for (double& weight : weights[h].back().weights) weight *= supposed[h].v_times;
       result[h].push_back({std::vector<double>(kDV), weights[h].back().lse});
     }
   }

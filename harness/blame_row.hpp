@@ -24,6 +24,7 @@ struct Supposed {
   bool l_from_rounded_p = false;
   bool rescales_o = true, rescales_l = true;  // when the running max moves
   bool has_max = true;                        // false: P is e^x
+  double v_times = 1;                         // of V
   bool v_of_next = false;                     // V is the next token's; the last one's its own
   bool sees_one_more = false;                 // beyond the causal diagonal
   int splits_end_later = 0;                   // tokens; negative: earlier

@@ -79,6 +79,13 @@ void print_head(const Explained& x) {
       "problem     {} sequences, {} query tokens, {} heads, {} KV tokens, page size {}, sm_scale "
       "{}, {} splits\n",
       p.b(), p.total_q(), p.h_q, p.total_kv(), p.page_size, p.sm_scale, x.num_splits);
+  if (p.q_type == Storage::kFp8 || p.kv_type == Storage::kFp8) {
+    const auto text = [](Storage storage, float descale) {
+      return storage == Storage::kFp8 ? fmt::format("fp8 e4m3fnuz times {}", descale) : "bf16";
+    };
+    fmt::print("stored      q {}, cache {}\n", text(p.q_type, p.q_scale),
+               text(p.kv_type, p.kv_scale));
+  }
   fmt::print("data        {}, seed {}: {}\n", x.c.distribution, x.c.seed.value,
              find_distribution(x.c.distribution)->purpose());
   fmt::print("arithmetic  matrix unit {}, P to {} bits, tiles of {} tokens, schedule {}\n",

@@ -115,6 +115,10 @@ enum class Defect {
   kWritesPadOfO,
   kChangesKv,
   kWritesDeadSplit,
+  // Of fp8.
+  kForgetsTheDescaleFactorOfQ,
+  kForgetsTheDescaleFactorOfTheScores,
+  kForgetsTheDescaleFactorOfV,
   // Only a second launch shows these.
   kKeepsTheFirstLengths,      // the launcher keeps the lengths of its first call
   kPlansAtCapture,            // lengths are frozen in a graph
@@ -261,8 +265,12 @@ class FakeKernel : public Kernel {
     if (live.empty() && splits == 1) write_final(p, t, token, head, Softmax{});
     const Elements q =
         Elements(at<std::byte>(t.q), p.q_type) + (token * p.q_stride_t() + head * p.q_stride_h());
-    const double q_scale = t.q_scale.bytes > 0 ? *at<float>(t.q_scale) : 1;
-    const double kv_scale = t.kv_scale.bytes > 0 ? *at<float>(t.kv_scale) : 1;
+    const auto descale = [&](const Buffer& factor, Defect forgets) {
+      return factor.bytes > 0 && defect_ != forgets ? double{*at<float>(factor)} : 1;
+    };
+    const double of_scores = descale(t.q_scale, Defect::kForgetsTheDescaleFactorOfQ) *
+                             descale(t.kv_scale, Defect::kForgetsTheDescaleFactorOfTheScores);
+    const double of_values = descale(t.kv_scale, Defect::kForgetsTheDescaleFactorOfV);
     for (int split = 0; split < static_cast<int>(live.size()); ++split) {
       Softmax softmax;
       const int end =
@@ -271,7 +279,7 @@ class FakeKernel : public Kernel {
         const Elements k = kv_row(p, t, seq, j);
         double x = 0;
         for (int d = 0; d < kDQk; ++d) x += double{q[d]} * k[d];
-        softmax.add(x * p.sm_scale * q_scale * kv_scale, k, kv_scale,
+        softmax.add(x * p.sm_scale * of_scores, k, of_values,
                     defect_ == Defect::kSkipsTheAccumulatorsRescale);
       }
       if (splits == 1) return write_final(p, t, token, head, softmax);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fuzz/problems/suites.hpp"
 #include "harness/fake_device.hpp"
 
 namespace attest {
@@ -38,6 +39,21 @@ TEST(Verify, PassesARightKernel) {
   }
 }
 
+// A kernel that takes fp8, on the cases for those that do.
+TEST(Verify, PassesARightKernelOfFp8) {
+  int passed = 0;
+  for (const std::string_view token : find_suite("fp8")->tokens) {
+    if (parse_token(token)->problem.total_kv() > 3000) continue;
+    const Verdict verdict = verified(token);
+    // Small weights of large tensors may show too little for a bound of bf16 P.
+    const bool vacuous = verdict.status == Status::kVacuous;
+    EXPECT_TRUE(verdict.status == Status::kPassed || vacuous) << token << ": " << verdict.reason;
+    passed += verdict.status == Status::kPassed;
+    EXPECT_GT(verdict.checked, 0);
+  }
+  EXPECT_GE(passed, 14);
+}
+
 // The edits that the project promises to see, on data that shows them.
 struct Edit {
   Defect defect;
@@ -59,6 +75,12 @@ constexpr Edit kEdits[] = {
     {Defect::kLeavesARowUnwritten, "v1:h=3:s=100,20:splits=2", "stage2.unwritten.head."},
     {Defect::kOtherHeadsLseInTheMerge, "v1:h=3:s=300:splits=3", "merge.wrong.scattered."},
     {Defect::kWritesZeros, "v1:h=3:s=300:splits=3:dist=uniform_logits", "stage2.zero.scattered."},
+    {Defect::kForgetsTheDescaleFactorOfQ, "v1:h=3:s=300:splits=3:qt=fp8:kvt=fp8:qscale=0.7",
+     "scores.wrong."},
+    {Defect::kForgetsTheDescaleFactorOfTheScores,
+     "v1:h=3:s=300:splits=3:kvt=fp8:kvscale=3:dist=needles", "scores.wrong."},
+    {Defect::kForgetsTheDescaleFactorOfV, "v1:h=3:s=300:splits=3:qt=fp8:kvt=fp8:kvscale=3",
+     "values.wrong."},
     {Defect::kWritesBeforeO, "v1:h=3:s=300:splits=3", "memory.oob.o."},
     {Defect::kWritesPadOfO, "v1:h=3:s=300:splits=3:opad=8", "memory.overwritten.pad."},
     {Defect::kChangesKv, "v1:h=3:s=300:splits=3", "memory.input.kv."},
@@ -86,6 +108,20 @@ TEST(Verify, ExplainsTheWorstElementOfAPass) {
   bool explained = false;
   for (const Worst& worst : verdict.worst) explained |= !worst.terms.empty();
   EXPECT_TRUE(explained);
+}
+
+TEST(Verify, SaysWhichDescaleFactorAKernelOfFp8Forgets) {
+  const char* const token = "v1:h=2:s=300:splits=3:qt=fp8:kvt=fp8:qscale=0.7:kvscale=3";
+  for (const auto& [defect, words] :
+       {std::pair{Defect::kForgetsTheDescaleFactorOfQ, "as if q_scale were left out"},
+        {Defect::kForgetsTheDescaleFactorOfTheScores, "as if kv_scale were left out of the scores"},
+        {Defect::kForgetsTheDescaleFactorOfV, "as if kv_scale were left out of V"}}) {
+    const Verdict verdict = verified(token, defect);
+    EXPECT_EQ(verdict.status, Status::kFailed);
+    EXPECT_NE((verdict.reason + verdict.blame).find(words), std::string::npos)
+        << verdict.reason << "\n"
+        << verdict.blame;
+  }
 }
 
 TEST(Verify, PassesTheScheduleToTheDevice) {

@@ -313,65 +313,48 @@ std::vector<Scenario> repeats_and_rows() {
   };
 }
 
+Scenario stored(Scenario s, float q_scale, float kv_scale) {
+  s.q_type = s.kv_type = Storage::kFp8;
+  s.q_scale = q_scale;
+  s.kv_scale = kv_scale;
+  return s;
+}
+
 std::vector<Scenario> stored_in_fp8() {
-  constexpr Storage kFp8 = Storage::kFp8;
-  return {
-      {.name = "Fp8Stored",
-       .arithmetic = fnuz({.p_scale = 128}),
-       .num_splits = 2,
-       .q_type = kFp8,
-       .kv_type = kFp8,
-       .q_scale = 0.7f,
-       .kv_scale = 3},
-      {.name = "Fp8StoredByPowersOfTwo",
-       .arithmetic = fnuz(),
-       .family = Family::kPositiveV,
-       .num_splits = 2,
-       .q_type = kFp8,
-       .kv_type = kFp8,
-       .q_scale = 0.125f,
-       .kv_scale = 0.5f},
-      // |x| is about the sum of |products|.
-      {.name = "Fp8StoredLargeLogits",
-       .arithmetic = fp32_p({.bf16_partials = true}),
-       .family = Family::kVeryNegative,
-       .num_splits = 3,
-       .q_type = kFp8,
-       .kv_type = kFp8,
-       .q_scale = 0.3f,
-       .kv_scale = 0.3f},
-      {.name = "Fp8StoredNaturalLse",
-       .arithmetic = fp32_p({.merge = Merge::kDivisionFree, .lse_in_log2 = false}),
-       .family = Family::kVeryNegative,
-       .num_splits = 2,
-       .sm_scale = 3000,
-       .q_type = kFp8,
-       .kv_type = kFp8,
-       .q_scale = 1e-3f,
-       .kv_scale = 1e-3f},
-      {.name = "Fp8CacheAlone",
-       .arithmetic = on(Unit::kCdna3Bf16),
-       .family = Family::kStaircase,
-       .num_splits = 2,
-       .kv_type = kFp8,
-       .kv_scale = 0.11f},
-      {.name = "Fp8StoredLazy",
-       .arithmetic = fnuz({.p_scale = 128, .tile_tokens = 8, .lazy_rescale = 8}),
-       .family = Family::kStaircase,
-       .sm_scale = 1.0f / 60,
-       .q_type = kFp8,
-       .kv_type = kFp8,
-       .q_scale = 0.3f,
-       .kv_scale = 0.1f},
+  const Family very_negative = Family::kVeryNegative;  // |x| is about the sum of |products|
+  std::vector<Scenario> all = {
+      stored({.name = "Fp8Stored", .arithmetic = fnuz({.p_scale = 128}), .num_splits = 2}, 0.7f, 3),
+      stored({.name = "Fp8StoredByPowersOfTwo",
+              .arithmetic = fnuz(),
+              .family = Family::kPositiveV,
+              .num_splits = 2},
+             0.125f, 0.5f),
+      stored({.name = "Fp8StoredLargeLogits",
+              .arithmetic = fp32_p({.bf16_partials = true}),
+              .family = very_negative,
+              .num_splits = 3},
+             0.3f, 0.3f),
+      stored({.name = "Fp8StoredNaturalLse",
+              .arithmetic = fp32_p({.merge = Merge::kDivisionFree, .lse_in_log2 = false}),
+              .family = very_negative,
+              .num_splits = 2,
+              .sm_scale = 3000},
+             1e-3f, 1e-3f),
+      stored({.name = "Fp8StoredLazy",
+              .arithmetic = fnuz({.p_scale = 128, .tile_tokens = 8, .lazy_rescale = 8}),
+              .family = Family::kStaircase,
+              .sm_scale = 1.0f / 60},
+             0.3f, 0.1f),
       // A rounding of o, among few others.
-      {.name = "Fp8StoredOneToken",
-       .arithmetic = fp32_p(),
-       .s_kv = 1,
-       .q_type = kFp8,
-       .kv_type = kFp8,
-       .q_scale = 0.7f,
-       .kv_scale = 3},
+      stored({.name = "Fp8StoredOneToken", .arithmetic = fp32_p(), .s_kv = 1}, 0.7f, 3),
+      stored({.name = "Fp8CacheAlone",
+              .arithmetic = on(Unit::kCdna3Bf16),
+              .family = Family::kStaircase,
+              .num_splits = 2},
+             1, 0.11f),
   };
+  all.back().q_type = Storage::kBf16;
+  return all;
 }
 
 }  // namespace

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <functional>
 #include <ostream>
-#include <utility>
 
 #include "harness/core/formats.hpp"
 #include "reference/explain.hpp"
 #include "reference/model/kernel_model.hpp"
+#include "reference/model/ratios.hpp"
 #include "reference/reference.hpp"
 #include "reference/small_inputs.hpp"
 
@@ -40,83 +40,6 @@ const Variant kVariants[] = {
     {"Fp32P", on(kGroups, {.p_bits = 24})},
     {"Fp8P", on(kGroups, {.p_bits = 4, .p_min_exponent = -6})},
 };
-
-struct Ratios {  // error / bound
-  double o = 0, lse = 0, partial_o = 0, partial_lse = 0;
-  double largest() const { return std::max({o, lse, partial_o, partial_lse}); }
-  void take(const Ratios& other) {
-    o = std::max(o, other.o);
-    lse = std::max(lse, other.lse);
-    partial_o = std::max(partial_o, other.partial_o);
-    partial_lse = std::max(partial_lse, other.partial_lse);
-  }
-};
-using OfTiers = std::array<Ratios, 4>;  // by Tier
-
-// One tensor's element `at` by one gate; `rounding`: what storing it may add.
-double ratio(const Gate& gate, std::vector<float> Bound::*of, double expected, std::int64_t at,
-             double actual, bool bf16 = false) {
-  const double centre = expected + (gate.shift == nullptr ? 0 : (gate.shift->*of)[at]);
-  const double error = std::fabs(actual - centre), radius = (gate.radius->*of)[at];
-  const double rounding = bf16 ? half_ulp_bf16(std::fabs(centre) + radius) : 0;
-  return error == 0 ? 0 : error / (radius + rounding);
-}
-
-// The model stores [token, split, head], the reference [token, head, split].
-void take_partials(const Gate& gate, const Problem& problem, const Expected& e, std::int64_t row,
-                   const Output& output, bool bf16, Ratios& worst) {
-  for (int split = 0; split < e.num_splits; ++split) {
-    const std::int64_t part = row * e.num_splits + split;
-    if (!std::isfinite(e.partial_lse[part])) continue;
-    const std::int64_t stored =
-        (row / problem.h_q * e.num_splits + split) * problem.h_q + row % problem.h_q;
-    worst.partial_lse =
-        std::max(worst.partial_lse, ratio(gate, &Bound::partial_lse, e.partial_lse[part], part,
-                                          std::bit_cast<float>(output.partial_lse[stored])));
-    for (int d = 0; d < kDV; ++d) {
-      const std::int64_t at = part * kDV + d;
-      const std::uint32_t bits = output.partial_o[stored * kDV + d];
-      const double value =
-          bf16 ? decode_bf16(static_cast<std::uint16_t>(bits)) : std::bit_cast<float>(bits);
-      worst.partial_o = std::max(worst.partial_o,
-                                 ratio(gate, &Bound::partial_o, e.partial_o[at], at, value, bf16));
-    }
-  }
-}
-
-Ratios ratios_of(const Gate& gate, const Problem& problem, const Expected& e,
-                 const model::ModelResult& kernel, bool bf16_partials) {
-  Ratios worst;
-  for (std::int64_t row = 0; row < problem.rows(); ++row) {
-    for (int d = 0; d < kDV; ++d) {
-      const std::int64_t at = row * kDV + d;
-      worst.o = std::max(worst.o, ratio(gate, &Bound::o, e.o[at], at, kernel.o_fp32[at]));
-    }
-    worst.lse = std::max(worst.lse, ratio(gate, &Bound::lse, e.lse[row], row,
-                                          std::bit_cast<float>(kernel.output.lse[row])));
-    if (e.num_splits > 1) take_partials(gate, problem, e, row, kernel.output, bf16_partials, worst);
-  }
-  return worst;
-}
-
-OfTiers worst_ratios(const Problem& problem, Family family, const Contract& contract,
-                     const Contract& kept, int num_splits) {
-  auto inputs = small_inputs(problem, family, 21);
-  auto kernel = model::run_model(problem, *inputs, kept, {.num_splits = num_splits});
-  EXPECT_TRUE(inputs.ok() && kernel.ok());
-  OfTiers worst;
-  for (const bool declared : {false, true}) {
-    Contract judged = contract;
-    judged.arithmetic.schedule_declared = declared;
-    auto r = reference(problem, *inputs, judged, num_splits, {});
-    EXPECT_TRUE(r.ok());
-    for (const Gate& gate : gates_of(r->tiers)) {
-      worst[static_cast<int>(gate.tier)].take(
-          ratios_of(gate, problem, r->expected, *kernel, kept.arithmetic.bf16_partials));
-    }
-  }
-  return worst;
-}
 
 class OfEachArithmetic : public testing::TestWithParam<Variant> {};
 INSTANTIATE_TEST_SUITE_P(ErrorBound, OfEachArithmetic, testing::ValuesIn(kVariants),
@@ -154,112 +77,6 @@ TEST_P(OfEachArithmetic, EveryTierHoldsForAKernelThatKeepsItAndIsNotIdle) {
     // its square root.
     EXPECT_GT(of_tier.lse, 0.003);
     EXPECT_GT(of_tier.partial_lse, 0.003);
-  }
-}
-
-struct Fp8Variant {
-  const char* name;
-  Arithmetic arithmetic;
-  Storage q_type;
-  float q_scale, kv_scale;
-};
-
-constexpr Arithmetic fnuz_p(Arithmetic a) {
-  a.p_bits = 4;
-  a.p_min_exponent = -7;
-  a.p_largest = 240;
-  return a;
-}
-
-// Kernels of fp8: Q.K of codes, P rounded to e4m3fnuz, P.V of codes, and kv_scale at the end.
-const Fp8Variant kFp8Variants[] = {
-    {"all of fp8", fnuz_p({.matrix_unit = MatrixUnit::kCdna3Fp8}), Storage::kFp8, 0.7f, 3},
-    {"P scaled", fnuz_p({.matrix_unit = MatrixUnit::kCdna3Fp8, .p_scale = 128}), Storage::kFp8,
-     0.05f, 0.05f},
-    {"l of rounded P, natural lse",
-     fnuz_p({.matrix_unit = MatrixUnit::kCdna3Fp8, .l_from_rounded_p = true, .lse_in_log2 = false}),
-     Storage::kFp8, 1, 0.3f},
-    {"lazy, division-free",
-     fnuz_p({.matrix_unit = MatrixUnit::kCdna3Fp8,
-             .merge = Merge::kDivisionFree,
-             .tile_tokens = 16,
-             .lazy_rescale = 4}),
-     Storage::kFp8, 3, 0.1f},
-    {"bf16 q", {.matrix_unit = MatrixUnit::kCdna3Bf16}, Storage::kBf16, 1, 0.11f},
-    {"fp32 P", {.matrix_unit = MatrixUnit::kCdna3Fp8, .p_bits = 24}, Storage::kFp8, 0.7f, 0.3f},
-};
-
-Problem problem_of(const Fp8Variant& variant, int s_kv) {
-  Problem p;
-  p.h_q = 2;
-  p.s_kv = {s_kv};
-  p.q_type = variant.q_type;
-  p.kv_type = Storage::kFp8;
-  p.q_scale = variant.q_scale;
-  p.kv_scale = variant.kv_scale;
-  return p;
-}
-
-TEST(ErrorBound, EveryTierHoldsForKernelsOfFp8AndIsNotIdle) {
-  for (const Fp8Variant& variant : kFp8Variants) {
-    Contract contract;
-    contract.arithmetic = variant.arithmetic;
-    OfTiers most;
-    for (Family family : kFamilies) {
-      for (const auto& [s_kv, splits] : {std::pair{1, 1}, {63, 1}, {200, 3}, {1025, 16}}) {
-        const OfTiers r =
-            worst_ratios(problem_of(variant, s_kv), family, contract, contract, splits);
-        for (std::size_t tier = 0; tier < r.size(); ++tier) {
-          EXPECT_LE(r[tier].largest(), 1)
-              << variant.name << " " << to_string(static_cast<Tier>(tier)) << " " << name_of(family)
-              << ", s_kv " << s_kv;
-          most[tier].take(r[tier]);
-        }
-      }
-    }
-    for (const Ratios& of_tier : most) {
-      EXPECT_GT(of_tier.o, 0.02) << variant.name;
-      EXPECT_GT(of_tier.lse, 0.003) << variant.name;
-    }
-  }
-}
-
-// The model of another problem on the inputs of this one: a kernel that leaves out a factor.
-OfTiers ratios_without(const Fp8Variant& variant, bool q_scale, bool kv_scale) {
-  const Problem problem = problem_of(variant, 200);
-  Problem dropped = problem;
-  if (q_scale) dropped.q_scale = 1;
-  if (kv_scale) dropped.kv_scale = 1;
-  const auto inputs = small_inputs(problem, Family::kPositiveV, 21);
-  Contract contract;
-  contract.arithmetic = variant.arithmetic;
-  const auto kernel = model::run_model(dropped, *inputs, contract, {.num_splits = 3});
-  OfTiers worst;
-  for (const bool declared : {false, true}) {
-    contract.arithmetic.schedule_declared = declared;
-    const auto r = reference(problem, *inputs, contract, 3, {});
-    EXPECT_TRUE(r.ok());
-    for (const Gate& gate : gates_of(r->tiers)) {
-      worst[static_cast<int>(gate.tier)].take(
-          ratios_of(gate, problem, r->expected, *kernel, false));
-    }
-  }
-  return worst;
-}
-
-TEST(ErrorBound, EveryTierIsBrokenByAKernelThatLeavesOutADescaleFactor) {
-  for (const Fp8Variant& variant : kFp8Variants) {
-    const OfTiers right = ratios_without(variant, false, false);
-    const OfTiers without_kv = ratios_without(variant, false, true);
-    const OfTiers without_q = ratios_without(variant, true, false);
-    for (std::size_t tier = 0; tier < right.size(); ++tier) {
-      EXPECT_LE(right[tier].largest(), 1) << variant.name;
-      EXPECT_GT(without_kv[tier].o, 4) << variant.name;
-      EXPECT_GT(without_kv[tier].lse, 4) << variant.name;
-      if (variant.q_scale != 1) {
-        EXPECT_GT(without_q[tier].lse, 4) << variant.name;
-      }
-    }
   }
 }
 

@@ -266,8 +266,18 @@ TEST(Reference, OfFp8IsThatOfItsNumbersInBf16BitForBitWhereThatHoldsThem) {
                            .p_largest = 240,
                            .p_scale = 128,
                            .schedule_declared = declared};
-    const auto a = reference(p, fp8, contract, 3, {}),
-               b = reference(in_bf16, bf16, contract, 3, {});
+    std::vector<std::uint16_t> observed(
+        p.rows() * kDV);  // nearly what it should be, so that scores say something
+    ReferenceOptions options;
+    if (declared) {
+      const auto plain = reference(p, fp8, contract, 3, {});
+      for (std::size_t i = 0; i < observed.size(); ++i) {
+        observed[i] = encode_bf16(plain->expected.o[i] * (i % 3 == 0 ? 1.01 : 1));
+      }
+      options.observed = {observed};
+    }
+    const auto a = reference(p, fp8, contract, 3, options);
+    const auto b = reference(in_bf16, bf16, contract, 3, options);
     ASSERT_TRUE(a.ok() && b.ok());
     EXPECT_EQ(a->expected.o, b->expected.o);
     EXPECT_EQ(a->expected.lse, b->expected.lse);
@@ -278,6 +288,11 @@ TEST(Reference, OfFp8IsThatOfItsNumbersInBf16BitForBitWhereThatHoldsThem) {
       EXPECT_EQ((a->tiers.*tier).partial_o, (b->tiers.*tier).partial_o);
     }
     EXPECT_EQ(a->temperature_o, b->temperature_o);
+    ASSERT_EQ(a->scores.size(), b->scores.size());
+    for (std::size_t i = 0; i < a->scores.size(); ++i) {
+      for (std::size_t k = 0; k < a->scores[i].size(); ++k)
+        EXPECT_EQ(a->scores[i][k].z, b->scores[i][k].z) << a->scores[i][k].filter;
+    }
     for (std::size_t row = 0; row < a->rows.size(); ++row) {
       EXPECT_EQ(a->rows[row].condition, b->rows[row].condition);
     }

@@ -82,9 +82,9 @@ std::size_t literal_bytes(const Record& record) {
 }  // namespace
 
 std::string identifier(std::string_view label) {
-  constexpr std::string_view kOurs[] = {
-      "q", "kv",  "qo_indptr", "kv_indptr",  "kv_indices", "kv_last_page_len",
-      "o", "lse", "partial_o", "partial_lse"};
+  constexpr std::string_view kOurs[] = {"q",         "kv",        "q_scale",    "kv_scale",
+                                        "qo_indptr", "kv_indptr", "kv_indices", "kv_last_page_len",
+                                        "o",         "lse",       "partial_o",  "partial_lse"};
   const bool is_ours = std::find(std::begin(kOurs), std::end(kOurs), label) != std::end(kOurs);
   std::string name = is_ours ? "" : "buffer_";  // no keyword, and no function of the program
   for (const char c : label) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

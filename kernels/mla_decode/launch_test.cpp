@@ -189,6 +189,18 @@ TEST(CodeObjects, AreNamedByTarget) {
   EXPECT_EQ(fp32_partials().code_object("sm_90"), "mla_decode.sm_90.cubin");
 }
 
+TEST(Kernel, TakesBf16AloneAndSaysSo) {
+  const Problem bf16 = problem_of(1, 1, 16);
+  for (const Kernel* kernel : {&fp32_partials(), &bf16_partials()}) {
+    EXPECT_EQ(kernel->why_unsupported(bf16), "");
+    for (const auto member : {&Problem::q_type, &Problem::kv_type}) {
+      Problem p = bf16;
+      p.*member = Storage::kFp8;
+      EXPECT_NE(kernel->why_unsupported(p).find("bf16 alone"), std::string::npos);
+    }
+  }
+}
+
 TEST(Launch, OneSplitIsOneKernelThatWritesTheStridedOutput) {
   RecordingDevice device;
   Problem problem = problem_of(2, 1, 16);
