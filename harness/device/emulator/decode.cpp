@@ -80,6 +80,18 @@ bool is_float32(std::string_view mnemonic, const Inst& in) {
   return in.type == Type::kB32 && mnemonic.find("_f32") != mnemonic.npos;
 }
 
+// The 16-bit instructions of VOP3 pick halves with op_sel; those listed do so themselves.
+void select_halves(std::string_view mnemonic, Inst& in) {
+  for (std::string_view own : {"v_pk_", "v_dot", "v_fma_mix", "v_cvt_pk_fp8", "v_cvt_pk_bf8",
+                               "v_cvt_sr_fp8", "v_cvt_sr_bf8"}) {
+    if (mnemonic.starts_with(own)) return;
+  }
+  if (in.op_sel == 0 || in.operands == 0) return;
+  const int sources = in.operands - 1;  // the bit after theirs is the destination's
+  in.half_select = static_cast<std::uint8_t>(in.op_sel & ((1 << sources) - 1));
+  in.high_result = in.op_sel >> sources & 1;
+}
+
 void finish(Program& program, std::string_view mnemonic, Inst& in) {
   const auto found = table().find(mnemonic);
   in.run = found == table().end() ? unimplemented : found->second.run;
@@ -97,7 +109,9 @@ void finish(Program& program, std::string_view mnemonic, Inst& in) {
                                      {"v_cvt_f64_", Type::kF64}}) {
     if (mnemonic.starts_with(prefix)) in.result = type;
   }
-  in.plain = !in.sdwa && !in.dpp && !in.clamp && in.omod == 0;
+  select_halves(mnemonic, in);
+  in.plain =
+      !in.sdwa && !in.dpp && !in.clamp && in.omod == 0 && in.half_select == 0 && !in.high_result;
   for (Operand& op : in.op) {
     in.plain = in.plain && !op.neg && !op.abs && !op.sext;
     if (op.kind != Operand::Kind::kConstant) continue;

@@ -57,6 +57,8 @@ struct Inst {
   Sel dst_sel = Sel::kDword, src0_sel = Sel::kDword, src1_sel = Sel::kDword;
   Unused dst_unused = Unused::kPad;
   std::uint8_t op_sel = 0, op_sel_hi = 0xff, neg_lo = 0, neg_hi = 0;
+  std::uint8_t half_select = 0;  // VOP3's 16-bit instructions: sources that are upper halves
+  bool high_result = false;      // and the result goes to the upper half, the lower one stays
   std::uint8_t cbsz = 0, abid = 0, blgp = 0;
   std::uint16_t dpp_ctrl = 0;
   std::uint8_t row_mask = 0xf, bank_mask = 0xf;

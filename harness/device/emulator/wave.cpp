@@ -214,6 +214,9 @@ const u32* fetch_slow(Wave& w, const Inst& in, int slot, bool high) {
   if (in.sdwa && sel != Sel::kDword) {
     for (int l = 0; l < kLanes; ++l) row[l] = select(row[l], sel, op.sext);
   }
+  if (in.half_select >> source & 1) {
+    for (int l = 0; l < kLanes; ++l) row[l] >>= 16;
+  }
   if (op.neg || op.abs) apply_sign(op, in.type, high, row);
   return row;
 }
@@ -233,6 +236,9 @@ void store_slow(Wave& w, const Inst& in, int reg, u32* row) {
   if (in.float_result && in.result != Type::kF64 && (in.omod || in.clamp)) finish_row(w, in, row);
   if (in.sdwa) {
     for (int l = 0; l < kLanes; ++l) row[l] = merge_sdwa(w.v[reg][l], row[l], in);
+  }
+  if (in.high_result) {
+    for (int l = 0; l < kLanes; ++l) row[l] = (w.v[reg][l] & 0xffff) | row[l] << 16;
   }
   const u64 mask = write_mask(w, in);
   for (int l = 0; l < kLanes; ++l) {
