@@ -39,13 +39,21 @@ std::vector<Extent> compared_extents(const Inputs& inputs) {
   return extents;
 }
 
+// A serving engine's tables have room for more sequences than a batch holds; what never held one is
+// hostile.
+std::size_t sequences_of(const Inputs& inputs) {
+  const auto& indptr = inputs.kv_indptr;
+  const auto end = std::find(indptr.begin(), indptr.end(), kHostilePage);
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(end - indptr.begin(), 1)) - 1;
+}
+
 // Of the pool, the rows of tokens that a sequence has: the last page's tail is nobody's.
 std::vector<Extent> token_extents(const Inputs& inputs) {
   const std::size_t page_bytes = page_bytes_of(inputs);
   const std::size_t row_bytes = std::size_t{kDQk} * bytes_of_element(inputs.kv_type);
   const std::size_t page_size = page_bytes / row_bytes;
   std::vector<std::size_t> tokens(inputs.num_pages);
-  for (std::size_t seq = 0; seq + 1 < inputs.kv_indptr.size(); ++seq) {
+  for (std::size_t seq = 0, end = sequences_of(inputs); seq < end; ++seq) {
     for (std::int32_t at = inputs.kv_indptr[seq]; at < inputs.kv_indptr[seq + 1]; ++at) {
       const bool last = at + 1 == inputs.kv_indptr[seq + 1];
       std::size_t& of_page = tokens[inputs.kv_indices[at]];
@@ -187,7 +195,8 @@ void Session::describe_inputs(const Inputs& inputs) {
   read_only(tensors_.kv_scale, entries(0, inputs.kv_scale.size()));
   read_only(tensors_.qo_indptr, entries(0, inputs.qo_indptr.size()));
   read_only(tensors_.kv_indptr, entries(0, inputs.kv_indptr.size()));
-  read_only(tensors_.kv_indices, entries(inputs.kv_indptr.front(), inputs.kv_indptr.back()));
+  read_only(tensors_.kv_indices,
+            entries(inputs.kv_indptr.front(), inputs.kv_indptr[sequences_of(inputs)]));
   read_only(tensors_.kv_last_page_len, entries(0, inputs.kv_last_page_len.size()));
 }
 

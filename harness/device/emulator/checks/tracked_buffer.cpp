@@ -37,6 +37,14 @@ bool before(const std::unique_ptr<TrackedBuffer>& a, u64 address) { return a->be
 
 }  // namespace
 
+void TrackedBuffer::describe(BufferUse to) {
+  for (Extent& e : to.extents) e = {std::min(e.begin, bytes), std::min(e.end, bytes)};
+  if (to.extents != use.extents) tensor = {};
+  use = std::move(to);
+  described = true;
+  if (use.unwritten) written.forget({0, bytes});
+}
+
 void TrackedBuffer::prepare(const CheckSet& on) {
   if (!described) return;
   described = false;

@@ -26,12 +26,7 @@ struct TrackedBuffer {
   bool gaps = false, guarded = false, unwritten = false, races = false;
   bool described = true;  // since the last launch, or written by the host: the above may change
 
-  void describe(const BufferUse& to) {
-    if (to.extents != use.extents) tensor = {};
-    use = to;
-    described = true;
-    if (use.unwritten) written.forget({0, bytes});
-  }
+  void describe(BufferUse to);
   // Before a launch. The check on races has no switch that changes.
   void prepare(const CheckSet& on);
 
