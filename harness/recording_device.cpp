@@ -192,7 +192,7 @@ Outcome RecordingDevice::replay(Graph graph) {
 
 void RecordingDevice::set_schedule(Schedule schedule) {
   inner_.set_schedule(schedule);
-  record_.events.emplace_back(RecordedSchedule{schedule.seed});
+  record_.events.emplace_back(RecordedSchedule{schedule});
 }
 
 }  // namespace attest

@@ -61,7 +61,7 @@ struct RecordedReplay {
   int graph = -1;
 };
 struct RecordedSchedule {
-  std::uint64_t seed = 0;
+  Schedule schedule;
 };
 struct RecordedRead {
   int buffer = -1;

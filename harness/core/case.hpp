@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "harness/core/problem.hpp"
+#include "harness/core/schedule.hpp"
 #include "harness/core/trouble.hpp"
 
 namespace attest {
@@ -14,12 +15,6 @@ namespace attest {
 struct Seed {
   std::uint64_t value = 0;
   bool operator==(const Seed&) const = default;
-};
-
-// The order in which a device runs workgroups and switches waves, where the device can choose (the emulator).
-struct Schedule {
-  std::uint64_t seed = 0;  // 0: workgroups in order, a wave runs until it waits
-  bool operator==(const Schedule&) const = default;
 };
 
 inline constexpr std::string_view kOracle = "oracle";  // the property of agreeing with the reference

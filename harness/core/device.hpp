@@ -111,6 +111,8 @@ class Device {
 
   virtual void set_arith(Arith /*arith*/) {}  // of the next launches, and of matrix_unit(); no effect on hardware
   virtual void set_schedule(Schedule schedule) = 0;  // no effect where the device cannot choose
+  // The most workgroups that a launch had since the last call; 0 where the device does not say.
+  virtual std::uint64_t take_largest_grid() { return 0; }
 };
 
 }  // namespace attest

@@ -141,21 +141,17 @@ std::string parse_steps(std::string_view text, std::string& steps) {
   return {};
 }
 
-template <auto Member>
-constexpr Key seed_key(std::string_view name, std::string_view allows) {
-  return {
-      name, allows,
-      [](const Case& c) { return Member(c) == 0 ? std::string{} : fmt::format("{}", Member(c)); },
-      [](std::string_view text, Case& c) -> std::string {
-        std::uint64_t value = 0;
-        if (!parse_number(text, value)) return fmt::format("'{}' is no such number", text);
-        const_cast<std::uint64_t&>(Member(c)) = value;
-        return {};
-      }};
+std::string parse_seed(std::string_view text, Case& c) {
+  if (parse_number(text, c.seed.value)) return {};
+  return fmt::format("'{}' is no such number", text);
 }
 
-const std::uint64_t& data_seed(const Case& c) { return c.seed.value; }
-const std::uint64_t& schedule_seed(const Case& c) { return c.schedule.seed; }
+std::string parse_sched(std::string_view text, Case& c) {
+  const auto schedule = parse_schedule(text);
+  if (!schedule) return fmt::format("'{}' is no schedule", text);
+  c.schedule = *schedule;
+  return {};
+}
 
 constexpr std::array<std::string_view, 3> kPageOrders = {"shuffled", "sequential", "reversed"};
 constexpr std::array<std::string_view, 2> kStorages = {"bf16", "fp8"};
@@ -192,8 +188,14 @@ const Key kKeys[] = {
     {"dist", "the name of a distribution, see `attest list`",
      [](const Case& c) { return c.distribution == Case{}.distribution ? "" : c.distribution; },
      [](std::string_view text, Case& c) { return parse_name(text, c.distribution); }},
-    seed_key<data_seed>("seed", "0..18446744073709551615"),
-    seed_key<schedule_seed>("sched", "0..18446744073709551615; 0 runs workgroups in order"),
+    {"seed", "0..18446744073709551615",
+     [](const Case& c) { return c.seed == Seed{} ? "" : fmt::format("{}", c.seed.value); },
+     parse_seed},
+    {"sched",
+     "0..18446744073709551615, 0 in order; before it i: interleaved, d: and stores are late, o: "
+     "order of arrival, l: the workgroup that comes last",
+     [](const Case& c) { return c.schedule == Schedule{} ? "" : to_string(c.schedule); },
+     parse_sched},
     {"prop", "the name of a property, see `attest list`",
      [](const Case& c) { return c.property == kOracle ? "" : c.property; },
      [](std::string_view text, Case& c) { return parse_name(text, c.property); }},

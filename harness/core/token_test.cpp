@@ -74,6 +74,7 @@ Case any_case() {
   c.distribution = *rc::gen::element<std::string>("normal", "needles", "monotone");
   c.seed.value = *often<std::uint64_t>(0, rc::gen::arbitrary<std::uint64_t>());
   c.schedule.seed = *often<std::uint64_t>(0, rc::gen::arbitrary<std::uint64_t>());
+  c.schedule.kind = static_cast<ScheduleKind>(*rc::gen::inRange(0, 5));
   c.property = *often<std::string>(std::string{kOracle}, rc::gen::just<std::string>("heads"));
   c.steps = *often<std::string>("", rc::gen::just<std::string>("add65.grow0,1.replay"));
   return c;

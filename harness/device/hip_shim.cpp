@@ -115,7 +115,9 @@ attest::KernelArguments arguments_of(const attest::emulator::KernelInfo& kernel,
 extern "C" {
 
 // Not HIP's: a program looks for them by weak references.
-void attest_set_schedule(unsigned long long seed) { device().set_schedule({seed}); }
+void attest_set_schedule(const char* text) {
+  if (const auto schedule = attest::parse_schedule(text)) device().set_schedule(*schedule);
+}
 void attest_name_next(const char* label) { world().next_label = label; }
 
 int hipModuleLoad(void** module, const char* path) {

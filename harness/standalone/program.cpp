@@ -74,8 +74,8 @@ class Statements {
   }
   void write(const RecordedReplay& e) { line("replay(graph_{});", e.graph); }
   void write(const RecordedSchedule& e) {
-    if (e.seed != schedule_) line("set_schedule({}u);", e.seed);
-    schedule_ = e.seed;
+    if (e.schedule != schedule_) line("set_schedule({});", quoted(to_string(e.schedule)));
+    schedule_ = e.schedule;
   }
   void write(const RecordedRead& /*e*/) {}
   void write(const RecordedGuardDamage& e) {
@@ -166,7 +166,7 @@ class Statements {
   ProgramData data_;
   std::vector<std::string> names_;  // of the buffers
   std::string text_;
-  std::uint64_t schedule_ = 0;
+  Schedule schedule_;
   bool has_graphs_ = false, checks_guards_ = false;
 };
 

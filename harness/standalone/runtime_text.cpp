@@ -27,7 +27,7 @@ int hipDeviceSynchronize();
 const char* hipGetErrorString(int error);
 // Only attest's emulator has these: the order in which workgroups run, and a name for the
 // next buffer.
-__attribute__((weak)) void attest_set_schedule(unsigned long long seed);
+__attribute__((weak)) void attest_set_schedule(const char* text);
 __attribute__((weak)) void attest_name_next(const char* name);
 }
 
@@ -83,8 +83,8 @@ void download(const Buffer& b, std::ptrdiff_t offset, void* to, std::size_t byte
   need(hipMemcpy(to, b.at(0) + offset, bytes, 2), "hipMemcpy from the device");
 }
 
-void set_schedule(unsigned long long seed) {
-  if (attest_set_schedule) attest_set_schedule(seed);
+void set_schedule(const char* text) {
+  if (attest_set_schedule) attest_set_schedule(text);
 }
 
 struct Pointer {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "harness/device/emulator/checks/monitor.hpp"
 #include "harness/device/emulator/executor.hpp"
@@ -221,13 +222,18 @@ class EmulatorDevice final : public Device {
 
   void set_arith(Arith arith) override { run_.arith = arith; }
   void set_schedule(Schedule schedule) override { run_.schedule = schedule; }
+  std::uint64_t take_largest_grid() override { return std::exchange(largest_grid_, 0); }
 
  private:
   void execute(const Recorded& record) {
     if (failure_) return;
     const LoadedFunction& f = functions_[static_cast<std::size_t>(record.function)];
     auto statistics = run(*f.program, memory_, record.config, record.arguments, run_);
-    if (!statistics.ok()) failure_ = statistics.trouble();
+    if (!statistics.ok()) {
+      failure_ = statistics.trouble();
+      return;
+    }
+    largest_grid_ = std::max(largest_grid_, statistics->workgroups);
   }
 
   std::string copy_refused(const char* what, const Buffer& buffer, std::size_t offset,
@@ -263,6 +269,7 @@ class EmulatorDevice final : public Device {
   std::optional<std::vector<Recorded>> capture_;
   std::vector<std::vector<Recorded>> graphs_;
   std::optional<Trouble> failure_;
+  std::uint64_t largest_grid_ = 0;
 };
 
 }  // namespace

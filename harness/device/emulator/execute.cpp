@@ -1,4 +1,5 @@
-// Workgroups over host threads, waves of a workgroup under a seeded schedule.
+// Launches: workgroups over host threads or, interleaved, all on one (interleave.cpp); waves of a
+// workgroup under its schedule.
 #include <fmt/format.h>
 #include <xmmintrin.h>
 
@@ -6,28 +7,20 @@
 #include <atomic>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <optional>
 #include <thread>
 
 #include "harness/core/helpers.hpp"
-#include "harness/core/random.hpp"
+#include "harness/device/emulator/arrival.hpp"
 #include "harness/device/emulator/checks/monitor.hpp"
-#include "harness/device/emulator/launch_state.hpp"
-#include "harness/device/emulator/wave.hpp"
+#include "harness/device/emulator/interleave.hpp"
 
 namespace attest::emulator {
 namespace {
 
-// A schedule's choices are a function of its seed and the workgroup alone.
-u64 mix(u64 x) { return mix64(x + kGolden); }
-
 // What all host threads of a launch share.
 struct Shared {
-  const Program& program;
-  const LaunchState& launch;
-  Memory& memory;
-  const RunOptions& options;
+  const LaunchContext& context;
   std::vector<u32> order;  // of the workgroups
   std::atomic<u64> next{0};
   std::atomic<u64> instructions{0};
@@ -47,26 +40,22 @@ struct Shared {
   }
 };
 
-// One host thread's memory: the waves of one workgroup, reused from workgroup to workgroup.
+// One host thread: runs one workgroup after another.
 class Worker {
  public:
-  explicit Worker(Shared& shared) : shared_(shared), cache_(shared.program.insts.size()) {
-    waves_.resize(shared.launch.waves);
-    for (std::size_t i = 0; i < waves_.size(); ++i) {
-      waves_[i] = std::make_unique<Wave>();
-      waves_[i]->shadow = static_cast<int>(i);
-    }
-    group_.memory = &shared.memory;
-    group_.cache = &cache_;
-    group_.monitor = shared.options.monitor;
-    group_.arith = shared.options.arith;
-    group_.lds.resize(shared.launch.lds_bytes);
-  }
+  explicit Worker(Shared& shared)
+      : shared_(shared),
+        is_random_(schedule().kind == ScheduleKind::kSeeded && schedule().seed != 0),
+        cache_(shared.context.program.insts.size()),
+        resident_(shared.context, cache_, 0) {}
 
   void run() {
     const u32 control = _mm_getcsr();
     while ((at_ = shared_.next++) < shared_.order.size() && !overtaken()) {
-      start(shared_.order[at_]);
+      const u32 linear = shared_.order[at_];
+      resident_.start(linear);
+      // A schedule's choices are a function of its seed and the workgroup alone.
+      random_ = next_choice(schedule().seed ^ next_choice(linear));
       if (auto trouble = run_workgroup()) shared_.report(at_, std::move(*trouble));
     }
     _mm_setcsr(control);
@@ -74,30 +63,17 @@ class Worker {
   }
 
  private:
+  const Schedule& schedule() const { return shared_.context.options.schedule; }
   bool overtaken() const { return shared_.trouble_at < at_; }
+  u64 draw() { return random_ = next_choice(random_); }
 
-  void start(u32 linear) {
-    const LaunchState& launch = shared_.launch;
-    group_.linear = linear;
-    group_.id = {linear % launch.config.grid.x,
-                 linear / launch.config.grid.x % launch.config.grid.y,
-                 linear / launch.config.grid.x / launch.config.grid.y};
-    // As bf16 and as fp32 no NaN but absurd: -1.7e38.
-    std::fill(group_.lds.begin(), group_.lds.end(), std::byte{0xfe});
-    for (int i = 0; i < launch.waves; ++i)
-      init_wave(*waves_[i], shared_.program, launch, &group_, i);
-    if (group_.monitor) group_.monitor->begin_workgroup(group_, waves_);
-    random_ = mix(shared_.options.schedule.seed ^ mix(linear));
-    budget_ = shared_.options.instruction_budget;
-  }
-
-  // Seed 0: a wave runs until it waits. Else a random one runs for a random number of instructions.
+  // In order a wave runs until it waits. Else a random one runs for a random number of
+  // instructions.
   int choose(int last) {
-    const int count = shared_.launch.waves;
-    const int from =
-        shared_.options.schedule.seed ? static_cast<int>((random_ = mix(random_)) % count) : last;
+    const int count = shared_.context.launch.waves;
+    const int from = is_random_ ? static_cast<int>(draw() % static_cast<u64>(count)) : last;
     for (int i = 0; i < count; ++i) {
-      Wave& w = *waves_[(from + i) % count];
+      const Wave& w = *resident_.waves[static_cast<std::size_t>((from + i) % count)];
       if (!w.ended && !w.waiting) return (from + i) % count;
     }
     return -1;
@@ -108,14 +84,12 @@ class Worker {
     while (true) {
       const int chosen = choose(last);
       if (chosen < 0) {
-        if (!release_barrier()) return std::nullopt;
+        if (!resident_.release_barrier()) return std::nullopt;
         continue;
       }
       last = chosen;
-      Wave& w = *waves_[chosen];
-      const u64 quantum =
-          shared_.options.schedule.seed ? 1 + (random_ = mix(random_)) % 50 : u64{1} << 20;
-      switch (run_wave(w, quantum)) {
+      Wave& w = *resident_.waves[static_cast<std::size_t>(chosen)];
+      switch (run_wave(w, is_random_ ? 1 + draw() % 50 : u64{1} << 20)) {
         case Flow::kFault:
           return Trouble{TroubleKind::kCrashed, std::move(w.fault)};
         case Flow::kBarrier:
@@ -125,34 +99,23 @@ class Worker {
           w.ended = true;
           break;
         case Flow::kYield:
-          last = (chosen + 1) % shared_.launch.waves;
+          last = (chosen + 1) % shared_.context.launch.waves;
           break;
         case Flow::kNext:
           break;
       }
-      if (budget_ == 0) return hung(w);
+      if (resident_.budget == 0) return resident_.hung(w);
       if (overtaken()) return std::nullopt;
     }
   }
 
-  // All waves that have not ended wait: they go on. False when all have ended.
-  bool release_barrier() {
-    bool any = false;
-    for (auto& w : waves_) {
-      any |= w->waiting;
-      w->waiting = false;
-    }
-    if (any && group_.monitor) group_.monitor->barrier_released(group_);
-    return any;
-  }
-
   Flow run_wave(Wave& w, u64 quantum) {
     set_host_control(host_control_f32(w.mode));
-    const Inst* insts = shared_.program.insts.data();
-    const u64 limit = std::min(quantum, budget_);
+    const Inst* insts = shared_.context.program.insts.data();
+    const u64 limit = std::min(quantum, resident_.budget);
     u64 left = limit;
     Flow flow = Flow::kNext;
-    if (Monitor* const monitor = group_.monitor) {
+    if (Monitor* const monitor = resident_.group.monitor) {
       while (left > 0 && flow == Flow::kNext) {
         const Inst& in = insts[w.pc++];
         --left;
@@ -168,28 +131,43 @@ class Worker {
       }
     }
     executed_ += limit - left;
-    budget_ -= limit - left;
+    resident_.budget -= limit - left;
     return flow;
   }
 
-  Trouble hung(Wave& w) {
-    fault(w, shared_.program.insts[std::min<std::size_t>(w.pc, shared_.program.insts.size() - 1)],
-          fmt::format("no end after {} wave instructions of this workgroup",
-                      shared_.options.instruction_budget));
-    return {TroubleKind::kHung, std::move(w.fault)};
-  }
-
   Shared& shared_;
+  const bool is_random_;
   std::vector<AddressRange> cache_;
-  std::vector<std::unique_ptr<Wave>> waves_;
-  Workgroup group_;
+  Resident resident_;
   u64 at_ = 0;  // position in order of the workgroup that runs
-  u64 random_ = 0, budget_ = 0, executed_ = 0;
+  u64 random_ = 0, executed_ = 0;
 };
 
-void shuffle(std::vector<u32>& order, u64 seed) {
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[(seed = mix(seed)) % i]);
+bool is_interleaved(const Schedule& schedule) {
+  return schedule.kind == ScheduleKind::kInterleaved || schedule.kind == ScheduleKind::kDelayed;
+}
+
+// More than one only where the order of arrival is not the schedule's to choose.
+int host_threads(const RunOptions& options, u64 groups) {
+  if (options.monitor || options.schedule.kind != ScheduleKind::kSeeded) return 1;
+  const int wanted =
+      options.threads > 0 ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+  return static_cast<int>(std::clamp<u64>(static_cast<u64>(wanted), 1, groups));
+}
+
+// One thread's part of a launch; the whole of it where several workgroups run at once.
+void run_on_this_thread(Shared& shared) {
+  try {
+    if (is_interleaved(shared.context.options.schedule)) {
+      Interleaved ran = run_interleaved(shared.context, shared.order);
+      shared.instructions += ran.instructions;
+      if (ran.trouble) shared.report(0, std::move(*ran.trouble));
+    } else {
+      Worker(shared).run();
+    }
+  } catch (const std::bad_alloc&) {
+    shared.out_of_memory = true;  // not a Trouble: its text would need memory
+  }
 }
 
 // The order of that many takes 1 GiB; to run them would take days.
@@ -215,32 +193,24 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
                                program.kernel.name, config.grid.x, config.grid.y, config.grid.z,
                                kMaxWorkgroups)};
   }
-  Shared shared{.program = program,
-                .launch = *launch,
-                .memory = memory,
-                .options = options,
-                .order = std::vector<u32>(groups)};
-  std::iota(shared.order.begin(), shared.order.end(), 0u);
-  if (options.schedule.seed) shuffle(shared.order, options.schedule.seed);
+  const LaunchContext context{program, *launch, memory, options};
+  const u64 resident = most_resident(*launch, groups);
+  // A kernel whose grid is larger than what can be resident may count on arrival in order.
+  const bool in_order = is_interleaved(options.schedule) && resident < groups;
+  Shared shared{
+      .context = context,
+      .order = arrival_order(in_order ? Schedule{} : options.schedule, static_cast<u32>(groups))};
 
   memory.adopt("kernel arguments of " + program.kernel.name, launch->kernarg);
   memory.adopt("dispatch packet", launch->packet);
   if (options.monitor) {
-    options.monitor->begin_launch(program, config, 1, launch->waves, launch->lds_bytes);
+    const u64 slots = is_interleaved(options.schedule) ? resident : 1;
+    options.monitor->begin_launch(program, config, static_cast<int>(slots), launch->waves,
+                                  launch->lds_bytes);
   }
-  const int wanted = options.monitor       ? 1
-                     : options.threads > 0 ? options.threads
-                                           : static_cast<int>(std::thread::hardware_concurrency());
-  const int threads = static_cast<int>(std::clamp<u64>(static_cast<u64>(wanted), 1, groups));
-  const auto work = [&shared](int) {
-    try {
-      Worker(shared).run();
-    } catch (const std::bad_alloc&) {
-      shared.out_of_memory = true;  // not a Trouble: its text would need memory
-    }
-  };
+  const auto work = [&shared](int) { run_on_this_thread(shared); };
   {
-    const auto helpers = start_helpers(threads - 1, work);
+    const auto helpers = start_helpers(host_threads(options, groups) - 1, work);
     work(0);
   }
   if (options.monitor) options.monitor->end_launch();

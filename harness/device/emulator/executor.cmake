@@ -1,6 +1,7 @@
 attest_library(attest_executor SOURCES
   emulator/wave.cpp emulator/decode.cpp emulator/decode_text.cpp emulator/decode_operand.cpp
-  emulator/execute.cpp emulator/launch_state.cpp emulator/snippet.cpp
+  emulator/execute.cpp emulator/arrival.cpp emulator/resident.cpp emulator/interleave.cpp emulator/store_buffer.cpp
+  emulator/launch_state.cpp emulator/snippet.cpp
   emulator/ops_scalar.cpp emulator/ops_control.cpp emulator/ops_vector_integer.cpp emulator/ops_vector_float.cpp emulator/ops_vector_double.cpp emulator/ops_vector_fp8.cpp emulator/ops_vector_dot.cpp
   emulator/ops_vector_compare.cpp emulator/ops_vector_packed.cpp emulator/ops_lane.cpp emulator/ops_index.cpp
   emulator/ops_lds.cpp emulator/ops_global.cpp emulator/ops_buffer.cpp emulator/ops_matrix.cpp emulator/dot_product.cpp

@@ -4,6 +4,7 @@
 
 #include "harness/device/emulator/atomic_ops.hpp"
 #include "harness/device/emulator/checks/monitor.hpp"
+#include "harness/device/emulator/store_buffer.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -90,6 +91,7 @@ void watch(const Wave& w, const Inst& in, AccessKind kind, int bytes, LaneBytes*
     monitor->global(w, in, a->at, {.kind = kind, .bytes = bytes, .lanes = w.exec() & a->in_range},
                     data_row);
   }
+  if (w.group->stores) w.group->stores->settle(a->at, w.exec() & a->in_range, bytes);
 }
 
 // Loads and stores kCount elements from v[reg] on; of a load into half a register, kHalf is that
@@ -100,6 +102,8 @@ Flow move(Wave& w, const Inst& in, LaneBytes& a, int reg) {
   if (const int lane = check(w, in, a, kBytes); lane >= 0)
     return outside(w, in, lane, a.at[lane], kBytes);
   watch(w, in, kStore ? AccessKind::kStore : AccessKind::kLoad, kBytes, &a, kStore ? reg : -1);
+  StoreBuffer* const stores = kStore ? w.group->stores : nullptr;
+  if (stores) stores->begin(w.id, a.at, w.exec() & a.in_range, kBytes);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     T value[kCount] = {};
@@ -107,7 +111,8 @@ Flow move(Wave& w, const Inst& in, LaneBytes& a, int reg) {
     if (kStore) {
       for (int d = 0; d < kCount; ++d)
         value[d] = static_cast<T>(w.v[reg + d][l] >> (kHalf == 1 ? 16 : 0));
-      if (ok) std::memcpy(reinterpret_cast<void*>(a.at[l]), value, sizeof value);
+      if (ok && stores) stores->put(l, value);
+      if (ok && !stores) std::memcpy(reinterpret_cast<void*>(a.at[l]), value, sizeof value);
     } else {
       if (ok) std::memcpy(value, reinterpret_cast<const void*>(a.at[l]), sizeof value);
       for (int d = 0; d < kCount; ++d) {

@@ -5,6 +5,7 @@
 
 #include "harness/device/emulator/atomic_ops.hpp"
 #include "harness/device/emulator/checks/monitor.hpp"
+#include "harness/device/emulator/store_buffer.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -134,6 +135,33 @@ void watch(const Wave& w, const Inst& in, AccessKind kind, int bytes, LaneAddres
     if constexpr (kSpace == Space::kFlat) access.lanes = watch_lds(w, in, *a, access, data_row);
     monitor->global(w, in, a->at, access, data_row);
   }
+  if (w.group->stores) w.group->stores->settle(a->at, w.exec(), bytes);
+}
+
+bool is_within(u64 at, const std::vector<std::byte>& memory) {
+  return at - reinterpret_cast<u64>(memory.data()) < memory.size();
+}
+
+// The buffer that a store goes to; null: to memory, as a flat store with a lane in LDS or private
+// memory does.
+template <Space kSpace>
+StoreBuffer* late(const Wave& w, const LaneAddresses& a, int bytes) {
+  StoreBuffer* const stores = w.group->stores;
+  if (kSpace == Space::kScratch || !stores) return nullptr;
+  for (int l = 0; kSpace == Space::kFlat && l < kLanes; ++l) {
+    if (w.active(l) && (is_within(a.at[l], w.group->lds) || is_within(a.at[l], w.scratch)))
+      return nullptr;
+  }
+  stores->begin(w.id, a.at, w.exec(), bytes);
+  return stores;
+}
+template <class T>
+void store_lane(StoreBuffer* stores, int lane, u64 at, const T& data) {
+  if (stores) {
+    stores->put(lane, &data);
+  } else {
+    std::memcpy(reinterpret_cast<void*>(at), &data, sizeof data);
+  }
 }
 
 template <Space kSpace, int kDwords>
@@ -167,11 +195,12 @@ Flow store_dwords(Wave& w, const Inst& in) {
     return outside(w, in, "write", lane, a.at[lane], 4 * kDwords);
   }
   watch<kSpace>(w, in, AccessKind::kStore, 4 * kDwords, &a, in.op[1].reg);
+  StoreBuffer* const stores = late<kSpace>(w, a, 4 * kDwords);
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     u32 lane[kDwords];
     for (int d = 0; d < kDwords; ++d) lane[d] = w.v[in.op[1].reg + d][l];
-    std::memcpy(reinterpret_cast<void*>(a.at[l]), lane, sizeof lane);
+    store_lane(stores, l, a.at[l], lane);
   }
   return Flow::kNext;
 }
@@ -197,10 +226,11 @@ Flow store_small(Wave& w, const Inst& in) {
   if (const int lane = resolve<kSpace>(w, in, kStore, sizeof(T), &a); lane >= 0)
     return outside(w, in, "write", lane, a.at[lane], sizeof(T));
   watch<kSpace>(w, in, AccessKind::kStore, sizeof(T), &a, in.op[1].reg);
+  StoreBuffer* const stores = late<kSpace>(w, a, sizeof(T));
   for (int l = 0; l < kLanes; ++l) {
     if (!w.active(l)) continue;
     const T value = static_cast<T>(w.v[in.op[1].reg][l] >> kShift);
-    std::memcpy(reinterpret_cast<void*>(a.at[l]), &value, sizeof value);
+    store_lane(stores, l, a.at[l], value);
   }
   return Flow::kNext;
 }

@@ -112,6 +112,48 @@ KERNEL wait_for(volatile u32* flag) {
   }
 }
 
+// Relaxed atomics of one word: the compiler puts no wait around them, as it does around volatile.
+static inline __attribute__((device, always_inline)) u32 peek(const u32* from) {
+  return __hip_atomic_load(from, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+static inline __attribute__((device, always_inline)) void poke(u32* to, u32 value) {
+  __hip_atomic_store(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
+// Each workgroup waits for the one behind it; the last one waits for nobody.
+KERNEL wait_for_next(u32* flags, u32 groups) {
+  if (thread_x() != 0) return;
+  if (group_x() + 1 < groups) {
+    while (peek(flags + group_x() + 1) == 0) {
+    }
+  }
+  poke(flags + group_x(), 1);
+}
+
+// Workgroup 0 has a message for all others. With `waits` it waits for its stores before it says so.
+KERNEL pass_message(u32* message, u32* posted, u32* seen, u32 waits) {
+  if (group_x() == 0) {
+    poke(message + thread_x(), 7);
+    if (waits) asm volatile("s_waitcnt vmcnt(0)" ::: "memory");
+    if (thread_x() == 0)
+      __hip_atomic_fetch_add(posted, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  } else {
+    while (peek(posted) == 0) {
+    }
+    seen[group_x() * 64 + thread_x()] = peek(message + thread_x());
+  }
+}
+
+// Through global memory: what a thread stored itself, and what another wave of its workgroup did.
+// Between waves the compiler waits for LDS alone, as the memory model allows.
+KERNEL exchange(u32* cells, u32* own, u32* other) {
+  const u32 base = group_x() * 128, at = base + thread_x();
+  poke(cells + at, at);
+  own[at] = peek(cells + at);
+  barrier();
+  other[at] = peek(cells + base + (127 ^ thread_x()));
+}
+
 KERNEL trap_if(u32* out, u32 group) {
   out[group_x() * 64 + thread_x()] = 1;
   if (group_x() == group) __builtin_trap();  // here: the trap

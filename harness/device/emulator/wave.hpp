@@ -35,6 +35,7 @@ struct AddressRange {
 };
 
 class Monitor;
+class StoreBuffer;
 
 struct Workgroup {
   std::vector<std::byte> lds;
@@ -46,6 +47,7 @@ struct Workgroup {
   int slot = 0;                // of the workgroups that are resident at once
   Arith arith = Arith::kFma;   // of matrix unit and transcendentals
   Monitor* monitor = nullptr;  // the checks that watch; null: none
+  StoreBuffer* stores = nullptr;  // that are late; null: none are
 };
 
 struct alignas(64) Wave {
