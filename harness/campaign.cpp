@@ -122,7 +122,13 @@ class Crew {
     ran.property = property_of(ran.c);
     if (events_.begins) events_.begins(index, ran.c);
     const Kernel& kernel = *stand_.find_kernel(ran.c.kernel);
-    ran.verdict = stand_.verify(kernel, device, ran.c);
+    if (stand_.explore) {
+      Explored explored = stand_.explore(kernel, device, ran.c);
+      ran.c = std::move(explored.c);
+      ran.verdict = std::move(explored.verdict);
+    } else {
+      ran.verdict = stand_.verify(kernel, device, ran.c);
+    }
     if (is_failure(ran.verdict.status)) prefer_the_oracle(kernel, device, ran);
     const std::lock_guard lock(mutex_);
     ran_.emplace(index, std::move(ran));

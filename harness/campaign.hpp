@@ -16,6 +16,7 @@
 #include "fuzz/problems/plan_space.hpp"
 #include "harness/case_source.hpp"
 #include "harness/core/device.hpp"
+#include "harness/schedules.hpp"
 #include "harness/shrink.hpp"
 #include "harness/verify.hpp"
 
@@ -26,6 +27,9 @@ struct Stand {
   std::function<Result<std::unique_ptr<Device>>()> open_device;  // one for each thread
   std::function<const Kernel*(std::string_view)> find_kernel;
   std::function<Verdict(const Kernel&, Device&, const Case&)> verify;
+  // Instead of `verify`, of a case that was not run before: it may be under another schedule that
+  // it fails.
+  std::function<Explored(const Kernel&, Device&, const Case&)> explore = {};
 };
 
 struct CampaignLimits {

@@ -65,6 +65,21 @@ CampaignResult campaign(const Stand& stand, CampaignLimits limits, CampaignEvent
   return run_campaign(source, stand, limits, events, stop);
 }
 
+TEST(Campaign, KeepsTheScheduleUnderWhichACaseWasSeenToFail) {
+  Stand stand = stand_of([](const Case& c) {
+    return c.schedule.kind == ScheduleKind::kDelayed ? failing("a.b.c.fake") : passing();
+  });
+  stand.explore = [](const Kernel&, Device&, const Case& c) {
+    Explored explored{c, failing("a.b.c.fake")};
+    explored.c.schedule = {100, ScheduleKind::kDelayed};
+    return explored;
+  };
+  const CampaignResult result = campaign(stand, {.cases = 3});
+  ASSERT_EQ(result.found.size(), 1u);
+  EXPECT_EQ(to_string(result.found[0].first.schedule), "d100");
+  EXPECT_EQ(to_string(result.found[0].smallest.schedule), "d0");
+}
+
 TEST(Campaign, FindsTheSameWhateverTheNumberOfThreads) {
   std::vector<std::string> told[2];
   CampaignResult results[2];

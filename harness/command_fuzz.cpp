@@ -119,7 +119,7 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
   const DrawFrom from{request.seed, *kernels, request.properties};
   const auto source = after(of_kernels(*corpus, *kernels),
                             request.target.empty() ? random_cases(from) : climbing_cases(from));
-  const Stand stand{
+  Stand stand{
       .open_device =
           [&] {
             return open_device(
@@ -133,6 +133,16 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
                 *ledger, kernel, device, c,
                 {.code_objects = common.code_objects, .threads = 1, .ariths = common.ariths});
           }};
+  if (common.schedules > 0) {
+    VerifyOptions options{
+        .code_objects = common.code_objects, .threads = 1, .ariths = common.ariths};
+    options.schedules = common.schedules;
+    stand.explore = [&stand, options](const Kernel& kernel, Device& device, const Case& c) {
+      return explore_schedules(kernel, device, c, options, [&](const Case& of_schedule) {
+        return stand.verify(kernel, device, of_schedule);
+      });
+    };
+  }
   stop_on_interrupt();
   std::vector<std::FILE*> journals = {out->file.get()};
   if (common.json) journals.push_back(stdout);

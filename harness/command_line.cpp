@@ -62,6 +62,11 @@ void add_emulation(CLI::App& command, Parsed& parsed) {
   command.add_flag("--check{all}", parsed.checks,
                    "watch the execution: races, missing waits, what nobody wrote ...; "
                    "--check=NAME,NAME for some, see `attest list`");
+  command
+      .add_option("--schedules", parsed.common.schedules,
+                  "also run each case under so many other orders of workgroups and waves, and a "
+                  "grid of up to 5 workgroups in every order of arrival")
+      ->check(CLI::Range(1, 1 << 20));
 }
 
 void add_run(CLI::App& app, Parsed& parsed) {

@@ -8,6 +8,7 @@
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
 #include "harness/runner.hpp"
+#include "harness/schedules.hpp"
 #include "harness/standalone/standalone.hpp"
 
 namespace attest {
@@ -28,8 +29,8 @@ void print_problem(const Case& c, const Kernel& kernel) {
         live, static_cast<int>(live_splits(kernel.contract(p).split_rule, s_kv, splits).size()));
   }
   fmt::print("splits      {}, of which at most {} are live\n", splits, live);
-  fmt::print("data        {}, seed {}; schedule {}\n", c.distribution, c.seed.value,
-             c.schedule.seed);
+  fmt::print("data        {}, seed {}\n", c.distribution, c.seed.value);
+  fmt::print("schedule    {}: {}\n", to_string(c.schedule), in_words(c.schedule));
 }
 
 void print_worst(const Worst& w) {
@@ -103,6 +104,20 @@ class StageClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
+// The case under the first of several schedules that shows a failure, else as it is.
+Case shown_case(const CommonOptions& common, const Kernel& kernel, Device& device, const Case& c,
+                VerifyOptions options) {
+  if (common.schedules == 0) return c;
+  options.schedules = common.schedules;
+  Explored explored = explore_schedules(kernel, device, c, options, [&](const Case& of_schedule) {
+    return verify(kernel, device, of_schedule, options);
+  });
+  fmt::print("schedules   {} were run: {}\n", explored.verdict.schedules,
+             is_finding(explored.verdict.status) ? "below, the first that shows a failure"
+                                                 : "none shows a failure");
+  return std::move(explored.c);
+}
+
 // Writes the program of a failure; the exit code: `code`, or that of trouble where nothing failed.
 int report_standalone(const Failure& failure, const StandaloneOptions& options, int code) {
   const Status status = failure.verdict.status;
@@ -123,8 +138,8 @@ int report_standalone(const Failure& failure, const StandaloneOptions& options, 
 int command_repro(const CommonOptions& common, const std::string& token,
                   const std::string& standalone) {
   if (common.json) return command_run(common, {.tokens = {token}, .suites = {}, .match = {}});
-  const Result<Case> c = known_case(token);
-  if (!c.ok()) return report_trouble(c.trouble());
+  const Result<Case> known = known_case(token);
+  if (!known.ok()) return report_trouble(known.trouble());
   if (!standalone.empty()) {
     const Outcome path = check_standalone_path(standalone);
     if (!path.ok()) return report_trouble(path.trouble());
@@ -132,16 +147,17 @@ int command_repro(const CommonOptions& common, const std::string& token,
   auto device = open_device(common.device, {.threads = common.threads, .checks = common.checks});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
-  const Kernel& kernel = *find_kernel(c->kernel);
-  print_problem(*c, kernel);
+  const Kernel& kernel = *find_kernel(known->kernel);
+  VerifyOptions options{common.code_objects, common.threads, {}, true, common.ariths};
+  const Case c = shown_case(common, kernel, **device, *known, options);
+  print_problem(c, kernel);
   fmt::print("device      {}; {}\n", common.device, machine_text());
 
   StageClock clock;
-  VerifyOptions options{common.code_objects, common.threads, {}, true, common.ariths};
   options.at_stage = [&](std::string_view stage) { clock.at(stage); };
   const bool wants_program = !standalone.empty();
-  const Failure failure = wants_program ? record_failure(kernel, **device, *c, options) : Failure{};
-  const Verdict verdict = wants_program ? failure.verdict : verify(kernel, **device, *c, options);
+  const Failure failure = wants_program ? record_failure(kernel, **device, c, options) : Failure{};
+  const Verdict verdict = wants_program ? failure.verdict : verify(kernel, **device, c, options);
   clock.at("");
   print_verdict(verdict);
   Tally tally;

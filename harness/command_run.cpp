@@ -27,7 +27,8 @@ int run_and_report(const CommonOptions& common, const std::string& command,
   const RunHeader header{command, common.device, machine_text(),
                          static_cast<std::int64_t>(cases.size()), repro_options(common)};
   for (const auto& reporter : reporters) reporter->run_begin(header);
-  const VerifyOptions options{common.code_objects, common.threads, {}, certify, common.ariths};
+  VerifyOptions options{common.code_objects, common.threads, {}, certify, common.ariths};
+  options.schedules = common.schedules;
   const Tally tally = run_cases(cases, **device, options, reporters, stop_requested, *ledger);
   for (const auto& reporter : reporters) {
     if (reporter->trouble().empty()) continue;

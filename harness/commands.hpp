@@ -20,7 +20,8 @@ struct CommonOptions {
   bool json = false;                          // machine-readable stdout
   std::string ledger = "none";                // file of known failures (ledger.hpp)
   std::vector<Arith> ariths = {Arith::kFma};  // of an emulator; each in turn
-  CheckSet checks;  // of the execution; a device without an emulator has none
+  CheckSet checks;    // of the execution; a device without an emulator has none
+  int schedules = 0;  // beside a case's own
 };
 
 struct DetectRequest {

@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <csignal>
+#include <utility>
 
 #include "harness/core/check.hpp"
+#include "harness/schedules.hpp"
 
 namespace attest {
 
@@ -47,7 +49,12 @@ Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions
     CaseRecord record{to_token(c), {}, 0};
     for (const auto& reporter : reporters) reporter->case_begin(tally.total(), record.token);
     const auto case_begin = Clock::now();
-    record.verdict = verify_with_ledger(ledger, *kernel, device, c, options);
+    Explored explored =
+        explore_schedules(*kernel, device, c, options, [&](const Case& of_schedule) {
+          return verify_with_ledger(ledger, *kernel, device, of_schedule, options);
+        });
+    record.token = to_token(explored.c);
+    record.verdict = std::move(explored.verdict);
     record.total_ms = ms_since(case_begin);
     for (const auto& reporter : reporters) reporter->case_end(record);
     tally.add(record.verdict.status);

@@ -1,4 +1,5 @@
-// run_cases: cases one after another, each reported before and after.
+// run_cases: cases one after another, each reported before and after. Afterwards by the schedule
+// that showed a failure, where several were asked for.
 #pragma once
 #include <atomic>
 #include <memory>

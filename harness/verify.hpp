@@ -32,6 +32,7 @@ struct VerifyOptions {
   // Of an emulator: the case is run under each in turn. One that passes under some of them alone is
   // suspect.
   std::vector<Arith> ariths = {};
+  int schedules = 0;  // others than its own that a case is run under (schedules.hpp)
   // Told of each output that was judged. It must not use the device, which may hold memory of the
   // case.
   std::function<void(const Judgement&)> at_judgement = {};

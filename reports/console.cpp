@@ -35,8 +35,9 @@ class Console : public Reporter {
     std::fflush(stderr);
     const Verdict& verdict = record.verdict;
     checked_ += verdict.checked;
-    fmt::print(to_, "{:<8} {}  {}{}{:.0f} ms\n", to_string(verdict.status), record.token,
-               worst_text(verdict), seen_text(verdict.evidence), record.total_ms);
+    fmt::print(to_, "{:<8} {}  {}{}{}{:.0f} ms\n", to_string(verdict.status), record.token,
+               worst_text(verdict), seen_text(verdict.evidence), schedules_text(verdict),
+               record.total_ms);
     if (verdict.status != Status::kPassed) {
       fmt::print(to_, "         {}\n", verdict.reason);
       if (!verdict.blame.empty()) fmt::print(to_, "         blame {}\n", verdict.blame);
@@ -72,6 +73,9 @@ class Console : public Reporter {
       if (share >= 0) text += fmt::format(" {:.0f} % {}", std::floor(100 * share), name);
     }
     return text.empty() ? text : "sees" + text + "  ";
+  }
+  static std::string schedules_text(const Verdict& verdict) {
+    return verdict.schedules == 1 ? "" : fmt::format("{} schedules  ", verdict.schedules);
   }
   void flush() {
     if (std::fflush(to_) != 0 && trouble_.empty()) trouble_ = std::strerror(errno);

@@ -107,6 +107,7 @@ class JsonLines : public Reporter {
            {"remarks", r.verdict.remarks},
            {"checked", r.verdict.checked},
            {"wrong", r.verdict.wrong},
+           {"schedules", r.verdict.schedules},
            {"total_ms", number(r.total_ms)},
            {"worst", worst},
            {"evidence", to_json(r.verdict.evidence)}});

@@ -139,7 +139,7 @@ Case draw_case(std::uint64_t seed, std::int64_t index, const DrawOptions& option
   c.kernel = kernel.name();
   c.distribution = draw(axes::distribution());
   c.seed = {draw(axes::seed())};
-  c.schedule = {draw(axes::schedule_seed())};
+  c.schedule = draw(axes::schedule());
   Draw storages(storage_random(seed, index));
   constexpr int kTries = 1000;  // for kernels that take little of what is drawn
   for (int i = 0; i < kTries; ++i) {

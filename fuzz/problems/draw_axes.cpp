@@ -147,9 +147,17 @@ Gen<std::string> distribution() {
 
 Gen<std::uint64_t> seed() { return inRange<std::uint64_t>(0, kSeeds); }
 
-Gen<std::uint64_t> schedule_seed() {
-  return weighted<std::uint64_t>(
-      {{1, just<std::uint64_t>(0)}, {1, inRange<std::uint64_t>(1, kSeeds)}});
+Gen<Schedule> schedule() {
+  const auto seeded = [](ScheduleKind kind) {
+    return rc::gen::map(inRange<std::uint64_t>(1, kSeeds), [kind](std::uint64_t seed) {
+      return Schedule{seed, kind};
+    });
+  };
+  return weighted<Schedule>({{10, just(Schedule{})},
+                             {3, seeded(ScheduleKind::kSeeded)},
+                             {3, seeded(ScheduleKind::kInterleaved)},
+                             {3, seeded(ScheduleKind::kDelayed)},
+                             {1, seeded(ScheduleKind::kLast)}});
 }
 
 }  // namespace attest::axes

@@ -30,6 +30,6 @@ rc::Gen<int> pad();  // of q or o
 rc::Gen<std::int64_t> page_base(int page_size);
 rc::Gen<std::string> distribution();
 rc::Gen<std::uint64_t> seed();
-rc::Gen<std::uint64_t> schedule_seed();  // 0, in-order, half of the time
+rc::Gen<Schedule> schedule();  // in order half of the time
 
 }  // namespace attest::axes

@@ -154,7 +154,7 @@ void step(Draw& draw, const Kernel& kernel, Case& c) {
       step_layout(draw, c.problem);
       break;
     default:
-      c.schedule = {draw(axes::schedule_seed())};
+      c.schedule = draw(axes::schedule());
   }
   repair(c.problem);
 }

@@ -24,6 +24,18 @@ std::int64_t rank_of(std::uint64_t seed, std::uint64_t small) {
   return static_cast<std::int64_t>(std::min(seed, small));
 }
 
+// In order; then an order of workgroups, which can be told in words; then waves that are switched
+// too; then what holds besides.
+constexpr ScheduleKind kPlainKinds[] = {ScheduleKind::kLast, ScheduleKind::kOrder,
+                                        ScheduleKind::kSeeded, ScheduleKind::kInterleaved,
+                                        ScheduleKind::kDelayed};
+
+std::int64_t rank_of_schedule(const Schedule& schedule) {
+  if (schedule == Schedule{}) return 0;
+  return 1 + rank_in(kPlainKinds, schedule.kind) * static_cast<std::int64_t>(kSmallSchedules + 1) +
+         rank_of(schedule.seed, kSmallSchedules);
+}
+
 // The kernel's own rule may choose any number, another one when the batch shrinks: a number is
 // simpler.
 std::int64_t rank_of_splits(int num_splits) {
@@ -44,7 +56,7 @@ std::int64_t complexity_of(const Problem& p) {
 
 std::int64_t complexity(const Case& c) {
   return complexity_of(c.problem) + rank_in(kPlain, c.distribution) +
-         rank_of(c.seed.value, kSmallSeeds) + rank_of(c.schedule.seed, kSmallSchedules);
+         rank_of(c.seed.value, kSmallSeeds) + rank_of_schedule(c.schedule);
 }
 
 void Candidates::take(Case next) {
@@ -79,8 +91,11 @@ std::vector<Case> plainer_values(const Case& c, const Kernel& kernel) {
 
 std::vector<Case> plainer_schedules(const Case& c, const Kernel& kernel) {
   Candidates candidates(c, kernel);
-  for (std::uint64_t seed = 0; seed < kSmallSchedules; ++seed) {
-    candidates.add([&](Case& next) { next.schedule = {seed}; });
+  candidates.add([](Case& next) { next.schedule = {}; });
+  for (const ScheduleKind kind : kPlainKinds) {
+    for (std::uint64_t seed = 0; seed < kSmallSchedules; ++seed) {
+      candidates.add([&](Case& next) { next.schedule = {seed, kind}; });
+    }
   }
   return std::move(candidates).list();
 }

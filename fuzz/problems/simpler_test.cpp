@@ -97,6 +97,22 @@ TEST(Simpler, EveryAxisOfAnyCaseGoesToItsSimplestValue) {
   }
 }
 
+TEST(Simpler, ASchedulesKindGoesBeforeItsSeed) {
+  Case c = *parse_token("v1:k=mla_decode:sched=d12345");
+  std::vector<std::string> texts;
+  for (const Case& next : simpler_than(c, plainer_schedules))
+    texts.push_back(to_string(next.schedule));
+  ASSERT_GT(texts.size(), 20u);
+  EXPECT_EQ(texts[0], "0");
+  EXPECT_EQ(texts[1], "l0");
+  EXPECT_EQ(texts.back(), "d7");
+  c.schedule = *parse_schedule("17");
+  for (const Case& next : simpler_than(c, plainer_schedules)) {
+    EXPECT_NE(next.schedule.kind, ScheduleKind::kInterleaved);
+    EXPECT_NE(next.schedule.kind, ScheduleKind::kDelayed);
+  }
+}
+
 // ---- A greedy loop over the candidates, with predicates like those of structural bugs.
 
 struct Bug {

@@ -1,10 +1,15 @@
 #include <fmt/format.h>
 
+#include <array>
+
 #include "fuzz/properties/catalog.hpp"
 #include "fuzz/properties/parts/twice.hpp"
 
 namespace attest {
 namespace {
+
+constexpr std::array kKinds = {ScheduleKind::kSeeded, ScheduleKind::kLast,
+                               ScheduleKind::kInterleaved, ScheduleKind::kDelayed};
 
 class ScheduleSeeds final : public TwiceProperty {
  public:
@@ -14,8 +19,10 @@ class ScheduleSeeds final : public TwiceProperty {
  protected:
   Result<Launch> other(const Launch& first, Lab& lab, std::string& words) const override {
     Case c = first.c;
-    c.schedule.seed = choice_of(c, 's') | 1;  // 0 is in order
-    words = fmt::format("schedule {} against {}", c.schedule.seed, first.c.schedule.seed);
+    const std::uint64_t choice = choice_of(c, 's');
+    c.schedule = {choice | 1, kKinds[choice >> 32 & 3]};  // 0 is in order
+    words =
+        fmt::format("schedule {} against {}", to_string(c.schedule), to_string(first.c.schedule));
     return launch_as_drawn(lab, c);
   }
 };

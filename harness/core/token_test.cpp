@@ -137,6 +137,23 @@ TEST(Token, PrintsKeysInCanonicalOrderAndRuns) {
       token);
 }
 
+// A token that was kept must mean the same for ever.
+TEST(Token, NamesEachKindOfSchedule) {
+  for (const auto& [text, schedule] :
+       {std::pair{"17", Schedule{17, ScheduleKind::kSeeded}},
+        {"i17", Schedule{17, ScheduleKind::kInterleaved}},
+        {"d17", Schedule{17, ScheduleKind::kDelayed}},
+        {"o0", Schedule{0, ScheduleKind::kOrder}},
+        {"l3", Schedule{3, ScheduleKind::kLast}}}) {
+    const std::string token = std::string("v1:k=mla_decode:sched=") + text;
+    const Result<Case> parsed = parse_token(token);
+    ASSERT_TRUE(parsed.ok()) << token;
+    EXPECT_EQ(parsed->schedule, schedule) << token;
+    EXPECT_EQ(to_token(*parsed), token);
+  }
+  EXPECT_EQ(to_token(*parse_token("v1:sched=0")), "v1:k=mla_decode");
+}
+
 TEST(Token, UnknownKeyNamesTheNearestOne) {
   const std::string text = trouble_of("v1:k=mla_decode:spilts=4");
   EXPECT_TRUE(says(text, "'spilts'")) << text;
@@ -152,6 +169,8 @@ TEST(Token, BadValueSaysTheKeyAndWhatItAllows) {
   EXPECT_TRUE(says(trouble_of("v1:s=1,,2"), "key 's'"));
   EXPECT_TRUE(says(trouble_of("v1:seed=-1"), "key 'seed'"));
   EXPECT_TRUE(says(trouble_of("v1:seed=18446744073709551616"), "key 'seed'"));
+  EXPECT_TRUE(says(trouble_of("v1:sched=x3"), "key 'sched': 'x3' is no schedule"));
+  EXPECT_TRUE(says(trouble_of("v1:sched="), "key 'sched'"));
   EXPECT_TRUE(says(trouble_of("v1:k=../x"), "key 'k'"));
 }
 

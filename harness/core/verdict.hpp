@@ -93,6 +93,7 @@ struct [[nodiscard]] Verdict {
   std::string broken_tier;   // the loosest tier that is broken, for kFailed by a bound
   std::vector<std::string> remarks;  // of checks: what no result can show
   std::string blame;                 // the stage that broke, where and how, in words; kFailed
+  int schedules = 1;  // that the case ran under, up to the first that gave this verdict
   Evidence evidence;
 };
 

@@ -1,5 +1,6 @@
 #include "harness/device/emulator/interleave.hpp"
 
+#include <fmt/format.h>
 #include <xmmintrin.h>
 
 #include <algorithm>
@@ -24,15 +25,13 @@ constexpr u64 kMostWaves = 2048;
 struct Trait {
   bool is_point = false;       // what it does depends on other waves, or they on it
   bool vector_memory = false;  // vmcnt counts it
-  bool cache_control = false;
-  int vmcnt = -1;  // of s_waitcnt; -1: it does not wait for it
+  int vmcnt = -1;              // of s_waitcnt; -1: it does not wait for it
 };
 
 Trait trait_of(std::string_view text) {
   const auto is = [&](std::string_view prefix) { return text.starts_with(prefix); };
   Trait trait;
   trait.vector_memory = is("global_") || is("flat_") || is("buffer_") || is("scratch_");
-  trait.cache_control = is("buffer_wb") || is("buffer_inv");
   trait.is_point = (trait.vector_memory && !is("scratch_")) || is("ds_") || is("s_load_") ||
                    is("s_buffer_load_") || is("s_waitcnt");
   constexpr std::string_view kCounter = "vmcnt(";
@@ -46,8 +45,8 @@ Trait trait_of(std::string_view text) {
 struct Manner {
   explicit Manner(u64 choice)
       : groups(2 + choice % 7),
-        slow_groups(choice >> 8 & 1),
-        slow_waves(choice >> 9 & 1),
+        slow_groups((choice >> 8 & 1) != 0),
+        slow_waves((choice >> 9 & 1) != 0),
         settles_one_in(u64{2} << 2 * (choice >> 16 & 3)) {}
 
   u64 groups;                    // resident at first
@@ -55,13 +54,21 @@ struct Manner {
   u64 settles_one_in;            // turns, 2 to 128: a delayed store reaches memory unasked
 };
 
+// The check of visibility moves accesses into caches of its own, whose lines come and go: a store
+// on its way into one would be lost.
+bool are_stores_late(const RunOptions& options) {
+  return options.schedule.kind == ScheduleKind::kDelayed &&
+         (!options.monitor || !options.monitor->moves_accesses());
+}
+
 class Interleaver {
  public:
   Interleaver(const LaunchContext& context, std::span<const u32> order)
       : context_(context),
         order_(order),
         most_(static_cast<std::size_t>(most_resident(context.launch, order.size()))),
-        delays_(context.options.schedule.kind == ScheduleKind::kDelayed),
+        most_without_end_(2 * context.options.instruction_budget),
+        delays_(are_stores_late(context.options)),
         random_(next_choice(context.options.schedule.seed)),
         manner_(draw()),
         cache_(context.program.insts.size()) {
@@ -134,6 +141,10 @@ class Interleaver {
     const Flow flow = run_wave(place, w);
     if (flow == Flow::kFault) return Trouble{TroubleKind::kCrashed, std::move(w.fault)};
     if (place.resident.budget == 0) return place.resident.hung(w);
+    if (executed_ - executed_at_end_ > most_without_end_) {
+      return place.resident.hung(
+          w, fmt::format("no workgroup ended in {} wave instructions of all", most_without_end_));
+    }
     if (flow == Flow::kBarrier || flow == Flow::kEnd) {
       (flow == Flow::kEnd ? w.ended : w.waiting) = true;
       ready_[chosen] = ready_.back();
@@ -151,6 +162,7 @@ class Interleaver {
 
   void all_stopped(Place& place) {
     if (place.resident.release_barrier()) return make_ready(place);
+    executed_at_end_ = executed_;
     if (delays_ && !place.stores->empty()) left_.push_back(std::move(place.stores));
     if (next_ < order_.size()) start(place);
   }
@@ -166,7 +178,7 @@ class Interleaver {
       const Inst& in = context_.program.insts[w.pc++];
       const Trait& trait = traits_[in.index];
       --left;
-      points -= trait.is_point;
+      points -= trait.is_point ? 1 : 0;
       if (monitor) monitor->before(w, in);
       if (delays_) count(place, w, trait);
       flow = in.run(w, in);
@@ -179,9 +191,6 @@ class Interleaver {
   }
 
   void count(Place& place, const Wave& w, const Trait& trait) {
-    // The visibility check writes back and drops what is in its caches when the instruction runs:
-    // a store that is still on its way into one of them would be lost.
-    if (trait.cache_control && place.resident.group.monitor) settle_all();
     if (trait.vector_memory) place.stores->issue(w.id);
     if (trait.vmcnt >= 0) place.stores->wait(w.id, static_cast<u32>(trait.vmcnt));
   }
@@ -213,6 +222,7 @@ class Interleaver {
   std::span<const u32> order_;
   std::size_t next_ = 0;  // in the order
   const std::size_t most_;
+  const u64 most_without_end_;  // wave instructions: hundreds that hang would spend many budgets
   const bool delays_;
   u64 random_;
   const Manner manner_;
@@ -220,8 +230,8 @@ class Interleaver {
   std::vector<Trait> traits_;  // [instruction]
   std::vector<std::unique_ptr<Place>> places_;
   std::vector<Turn> ready_;
-  std::vector<std::unique_ptr<StoreBuffer>> left_;  // by workgroups that have ended
-  u64 idle_ = 0, executed_ = 0;
+  std::vector<std::unique_ptr<StoreBuffer>> left_;     // by workgroups that have ended
+  u64 idle_ = 0, executed_ = 0, executed_at_end_ = 0;  // of the last workgroup that ended
 };
 
 }  // namespace

@@ -45,11 +45,13 @@ bool Resident::release_barrier() {
   return any;
 }
 
-Trouble Resident::hung(Wave& w) const {
+Trouble Resident::hung(Wave& w, std::string why) const {
   const auto& insts = context.program.insts;
-  fault(w, insts[std::min<std::size_t>(w.pc, insts.size() - 1)],
-        fmt::format("no end after {} wave instructions of this workgroup",
-                    context.options.instruction_budget));
+  if (why.empty()) {
+    why = fmt::format("no end after {} wave instructions of this workgroup",
+                      context.options.instruction_budget);
+  }
+  fault(w, insts[std::min<std::size_t>(w.pc, insts.size() - 1)], std::move(why));
   return {TroubleKind::kHung, std::move(w.fault)};
 }
 

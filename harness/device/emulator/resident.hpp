@@ -26,8 +26,8 @@ struct Resident {
   void start(u32 linear);
   // All waves that have not ended wait: they go on. False when all have ended.
   bool release_barrier();
-  // That `w` ran when the budget was spent.
-  Trouble hung(Wave& w) const;
+  // That `w` ran when the budget was spent, or when `why`.
+  Trouble hung(Wave& w, std::string why = {}) const;
 
   const LaunchContext& context;
   Workgroup group;

@@ -55,6 +55,8 @@ class Monitor {
     if (lds_) lds_->dma(w, in, at, access);
   }
   void cache_control(const Wave& w, const Inst& in);
+  // Whether global() says where bytes lie: from then on they may move.
+  bool moves_accesses() const { return caches_.has_value(); }
   // An access that is in no allocation, and stops the launch. `lane` -1: a scalar one.
   void outside(const Wave& w, const Inst& in, int lane, u64 address, int bytes) {
     if (global_) global_->outside(w, in, lane, address, bytes);
