@@ -44,6 +44,14 @@ class CachedBuffer {
   // is told before it happens. Coherent: at agent scope or wider. `store`: below 2^29, a number
   // that Stale gives back.
   u64 load(int xcd, u64 offset, int bytes, Stale* stale);
+  // A load that is as one of memory, and of lines that the XCD has loaded before.
+  bool is_plain(int xcd, u64 offset, int bytes) const {
+    const auto plain = [&](u64 at) {
+      const Line& line = lines_[at / kLineBytes];
+      return !line.mirrored && (line.held >> xcd & 1);
+    };
+    return plain(offset) && plain(offset + static_cast<u64>(bytes) - 1);
+  }
   u64 load_coherent(int xcd, u64 offset, int bytes, Stale* stale);
   u64 store(int xcd, u64 offset, int bytes, u32 store);
   u64 store_coherent(int xcd, u64 offset, int bytes, u32 store);

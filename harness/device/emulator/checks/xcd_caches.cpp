@@ -86,10 +86,8 @@ bool XcdCaches::covers(const Span& span, const u64* at, const Access& access) {
   return (outside & access.lanes) == 0;
 }
 
-u64 XcdCaches::touch(Known& known, const Wave& w, const Inst& in, u64 address, const Access& access,
-                     Stale* stale) {
-  CachedBuffer& cached = *known.cached;
-  const u64 offset = address - known.buffer.address;
+u64 XcdCaches::touch(CachedBuffer& cached, const Wave& w, const Inst& in, u64 offset,
+                     const Access& access, Stale* stale) {
   const int xcd = xcd_of(w);
   const auto store = static_cast<u32>(stores_.size());
   switch (access.kind) {
@@ -102,7 +100,7 @@ u64 XcdCaches::touch(Known& known, const Wave& w, const Inst& in, u64 address, c
     case AccessKind::kAtomic:
       return cached.atomic(xcd, offset, access.bytes, store, stale);
   }
-  return address;
+  return 0;  // there is no other kind
 }
 
 void XcdCaches::translate(const Wave& w, const Inst& in, u64* at, const Access& access) {
@@ -114,13 +112,16 @@ void XcdCaches::translate(const Wave& w, const Inst& in, u64* at, const Access& 
     one = covers(span, at, access);
   }
   if (one && !span.known) return;
+  const bool plain = access.kind == AccessKind::kLoad && !in.sc1;
   Found first[2];  // of the stale loads, and of those whose value is right
   for (u64 lanes = access.lanes; lanes; lanes &= lanes - 1) {
     const int l = std::countr_zero(lanes);
     if (!one && (at[l] < span.begin || at[l] >= span.end)) span = span_at(at[l]);
     if (!span.known) continue;
+    const u64 offset = at[l] - span.known->buffer.address;
+    if (plain && span.known->cached->is_plain(xcd_of(w), offset, access.bytes)) continue;
     Stale stale;
-    at[l] = touch(*span.known, w, in, at[l], access, &stale);
+    at[l] = touch(*span.known->cached, w, in, offset, access, &stale);
     if (Found& f = first[stale.same_value]; stale.found && !f.known) f = {span.known, l, stale};
   }
   if (access.kind != AccessKind::kLoad) {

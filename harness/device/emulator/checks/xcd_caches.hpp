@@ -56,7 +56,7 @@ class XcdCaches {
   std::vector<Known>::iterator at_or_after(u64 address);
   Span span_at(u64 address);
   static bool covers(const Span& span, const u64* at, const Access& access);
-  u64 touch(Known& known, const Wave& w, const Inst& in, u64 address, const Access& access,
+  u64 touch(CachedBuffer& cached, const Wave& w, const Inst& in, u64 offset, const Access& access,
             Stale* stale);
   void report(const Wave& w, const Inst& in, const Found& found);
 
