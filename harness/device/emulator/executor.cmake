@@ -6,7 +6,7 @@ attest_library(attest_executor SOURCES
   emulator/ops_vector_compare.cpp emulator/ops_vector_packed.cpp emulator/ops_lane.cpp emulator/ops_index.cpp
   emulator/ops_lds.cpp emulator/ops_global.cpp emulator/ops_buffer.cpp emulator/ops_matrix.cpp emulator/dot_product.cpp
   emulator/checks/monitor.cpp emulator/checks/reports.cpp emulator/checks/uses.cpp emulator/checks/register_checks.cpp
-  emulator/checks/pending_loads.cpp emulator/checks/undefined_registers.cpp emulator/checks/spread.cpp
+  emulator/checks/pending_loads.cpp emulator/checks/undefined_registers.cpp emulator/checks/spread.cpp emulator/checks/hazard_rules.cpp
   emulator/checks/hazard_checks.cpp emulator/checks/lds_checks.cpp emulator/checks/lds_shadow.cpp emulator/checks/lds_waits.cpp emulator/checks/barrier_checks.cpp
   emulator/checks/global_checks.cpp emulator/checks/global_races.cpp
   emulator/checks/granule_bits.cpp emulator/checks/race_log.cpp emulator/checks/tracked_buffer.cpp emulator/checks/written_bytes.cpp

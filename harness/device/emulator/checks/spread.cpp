@@ -209,7 +209,7 @@ class Spreading {
       if (text.starts_with(inverted)) result = negation(result);
     }
     for (const Span& span : uses_.destinations()) {
-      const bool old_exec = saves && span.slot == 0;
+      const bool old_exec = span.slot == 0 && text.find("_saveexec_") != text.npos;
       write_scalar(span, old_exec ? exec : result);
     }
   }

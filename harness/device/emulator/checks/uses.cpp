@@ -250,7 +250,12 @@ void describe_memory(std::string_view mnemonic, const Inst& in, Describer& d) {
     if (in.glc) d.write(0);
   } else if (has("_atomic_")) {
     d.uses.transfer = Transfer::kAtomic;
-    d.memory(in.glc ? 2 : 1, 1, in.glc);
+    if (buffer) {
+      d.memory(0, 1, false);
+      if (in.glc) d.write(0);  // in the place of the data
+    } else {
+      d.memory(in.glc ? 2 : 1, 1, in.glc);
+    }
   }
 }
 
@@ -310,6 +315,9 @@ std::optional<Uses> uses_of(std::string_view text, const Inst& in, bool gfx90a) 
   }
   if (family->unit == Unit::kMatrix) d.uses.passes = passes_of(mnemonic, gfx90a);
   if (mnemonic == "s_waitcnt") describe_wait(text, d.uses);
+  std::int64_t states = 0;
+  if (mnemonic == "s_nop" && parse_integer(trim(text.substr(text.find(' ') + 1)), &states))
+    d.uses.wait_states = static_cast<u8>(states & 15);
   return d.uses;
 }
 

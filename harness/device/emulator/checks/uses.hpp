@@ -85,6 +85,7 @@ struct Uses {
   bool waits = false;                         // s_waitcnt
   bool counted = false;                       // in vmcnt or lgkmcnt
   u8 passes = 0;                              // of an MFMA
+  u8 wait_states = 0;                         // that an s_nop adds
   u8 wait_vm = kNoWait, wait_lgkm = kNoWait;  // counts of an s_waitcnt
 
   static constexpr u8 kNoWait = 255;

@@ -114,6 +114,8 @@ TEST(Uses, MemoryInstructions) {
   EXPECT_EQ(flow("buffer_store_dword v0, off, s[4:7], 0"), "<- v0= s[4:7]@ exec/");
   EXPECT_EQ(flow("buffer_atomic_add v0, v1, s[4:7], 0 offen"), "<- v0= v1@ s[4:7]@ exec/");
   EXPECT_EQ(flow("buffer_atomic_add v0, v1, s[4:7], 0 offen sc0"), "v0 <- v0= v1@ s[4:7]@ exec/");
+  EXPECT_EQ(flow("buffer_atomic_add v0, v1, s[4:7], 0 offen"), "<- v0= v1@ s[4:7]@ exec/");
+  EXPECT_EQ(flow("buffer_atomic_add v0, v1, s[4:7], 0 offen sc0"), "v0 <- v0= v1@ s[4:7]@ exec/");
   EXPECT_EQ(flow("buffer_load_dword v1, s[4:7], 0 offen lds"), "<- v1@ s[4:7]@ m0@ exec/");
   EXPECT_EQ(flow("global_load_lds_dword v[0:1], off"), "<- v[0:1]@ m0@ exec/");
   EXPECT_EQ(flow("ds_read_b128 v[0:3], v4"), "v[0:3] <- v4@ exec/");
