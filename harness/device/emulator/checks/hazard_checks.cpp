@@ -72,8 +72,9 @@ void HazardChecks::look_back(const Wave& w, const Inst& in, const HazardTraits& 
         row = shared_row(rule.common, (*uses_)[entry.inst], (*uses_)[in.index]);
         if (!row) continue;
       }
-      report({w, in, entry.inst, static_cast<int>(between), static_cast<int>(needed)}, rule.text,
-             row);
+      report({w, in, entry.inst, static_cast<int>(between), static_cast<int>(needed),
+              between >= rule.shipped},
+             rule.text, row);
       break;
     }
   }
@@ -131,7 +132,8 @@ void HazardChecks::report(const Pair& pair, std::string_view rule, std::optional
   const Program& program = *pair.w.program;
   reports_.add(
       Check::kHazards, pair.w, pair.in, -1, what,
-      fmt::format("the earlier instruction at {}", program.where(program.insts[pair.first])));
+      fmt::format("the earlier instruction at {}", program.where(program.insts[pair.first])),
+      pair.listed_only);
 }
 
 }  // namespace attest::emulator

@@ -56,6 +56,7 @@ class HazardChecks {
     const Inst& in;
     u32 first;  // the earlier instruction
     int between, needed;
+    bool listed_only = false;
   };
   void report(const Pair& pair, std::string_view rule, std::optional<int> row);
 

@@ -40,6 +40,14 @@ TEST(Hazards, AReportSaysTheRegisterTheStatesAndTheEarlierInstruction) {
   EXPECT_NE(all[0].other.find("v_mfma_f32_16x16x16_bf16"), std::string::npos) << all[0].other;
 }
 
+TEST(Hazards, WhatShippedKernelsDoIsListedAndNoMistake) {
+  for (const char* kernel : {"mask_after_one_state", "m0_at_once"}) {
+    const auto all = PlantedFile("hazards.s").reports(kernel, hazards());
+    ASSERT_EQ(all.size(), 1u) << kernel;
+    EXPECT_TRUE(all[0].benign) << kernel;
+  }
+}
+
 // Source: GCNHazardRecognizer.cpp, the constants and functions with these numbers in comments.
 TEST(Hazards, MatrixStatesAreThoseOfTheTarget) {
   const char* const add = "v_add_f32_e32 v8, v0, v1";

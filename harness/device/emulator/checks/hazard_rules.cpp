@@ -12,7 +12,7 @@ constexpr HazardRule kRules[] = {
     {kScalarByValu, kByMemory, Common::kScalarSource, 5, 5,
      "a scalar register that a VALU instruction wrote is read by a memory instruction"},
     // checkDPPHazards
-    {kVectorByValu, kByDpp, Common::kVectorSource, 2, 2,
+    {kVectorByValu, kByDpp, Common::kFirstSource, 2, 2,
      "a vector register that a VALU instruction wrote is read by one with DPP"},
     {kExecByValu, kByDpp, Common::kNothing, 5, 5,
      "EXEC that a VALU instruction wrote is used by one with DPP"},
@@ -31,7 +31,7 @@ constexpr HazardRule kRules[] = {
     {kPartResult, kByVector, Common::kVectorSource, 0, 1,
      "a register of which SDWA or op_sel wrote a part is read by a VALU instruction"},
     {kScalarByValu, kByVector, Common::kScalarSource, 0, 2,
-     "a scalar register that a VALU instruction wrote is read by a VALU instruction"},
+     "a scalar register that a VALU instruction wrote is read by a VALU instruction", 1},
     {kVectorByValu, kByLaneRead, Common::kVectorSource, 0, 1,
      "a vector register that a VALU instruction wrote is read by v_readlane or v_readfirstlane"},
     {kExecByValu, kByLanes, Common::kNothing, 0, 4,
@@ -40,7 +40,7 @@ constexpr HazardRule kRules[] = {
     {kWideStore, kByVector, Common::kStoredRow, 1, 2,
      "data of a store of more than 64 bits are overwritten by a VALU instruction"},
     // checkReadM0Hazards
-    {kM0ByScalar, kByM0, Common::kNothing, 1, 1, "M0 that a scalar instruction wrote is used"},
+    {kM0ByScalar, kByM0, Common::kNothing, 1, 1, "M0 that a scalar instruction wrote is used", 0},
     // checkMAIHazards90A
     {kExecByValu, kByMatrix, Common::kNothing, 4, 4,
      "EXEC that a VALU instruction wrote is used by an MFMA"},
@@ -50,6 +50,8 @@ constexpr HazardRule kRules[] = {
     {kDotResult, kByVectorReader, Common::kVectorSource, 3, 3,
      "the result of a dot product is read by another instruction"},
     {kDoubleMatrix, kByFma64, Common::kNothing, 2, 2, "an f64 FMA comes after an f64 MFMA"}};
+
+constexpr u8 kBarrierStates = 20;  // more than any rule
 
 bool is_vector(const Span& span) { return span.row < kScalarRow; }
 
@@ -123,6 +125,7 @@ HazardTraits hazard_traits(std::string_view text, const Inst& in, const Uses& us
   t.xdl = t.matrix && !t.dgemm && (gfx90a || !mnemonic.ends_with("_f32"));
   t.near_matrix = t.matrix || uses.unit == Unit::kVector || uses.unit == Unit::kLds ||
                   uses.unit == Unit::kVectorMemory;
+  if (mnemonic == "s_barrier") t.states = kBarrierStates;
   if (mnemonic == "s_nop") t.states = static_cast<u8>(1 + uses.wait_states);
   for (const HazardRule& rule : kRules) {
     const int states = gfx90a ? rule.gfx90a : rule.gfx942;
@@ -147,10 +150,15 @@ std::optional<int> shared_row(Common common, const Uses& first, const Uses& then
     }
     return std::nullopt;
   }
+  bool seen_source = false;
   for (const Span& from : then.sources()) {
     if (from.role == Role::kMask || from.role == Role::kOld) continue;
-    if (is_vector(from) != (common == Common::kVectorSource)) continue;
+    const bool vectors = common == Common::kVectorSource || common == Common::kFirstSource;
+    if (is_vector(from) != vectors) continue;
     if (common == Common::kLaneSelect && from.slot != 2) continue;
+    // Slot 0 is a destination that is read too; sources are in the order of their slots.
+    if (common == Common::kFirstSource && (from.slot < 1 || seen_source)) continue;
+    seen_source = true;
     for (const Span& to : written) {
       if (auto row = meet(from, to)) return row;
     }

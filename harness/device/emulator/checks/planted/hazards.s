@@ -18,6 +18,13 @@ mfma_read_in_time:  ; kernel
 	s_endpgm
 	.size mfma_read_in_time, .-mfma_read_in_time
 
+mfma_before_a_barrier:  ; kernel
+	v_mfma_f32_16x16x16_bf16 v[8:11], v[2:3], v[4:5], 0
+	s_barrier
+	v_add_f32_e32 v1, v11, v11
+	s_endpgm
+	.size mfma_before_a_barrier, .-mfma_before_a_barrier
+
 mfma_other_register:  ; kernel
 	v_mfma_f32_16x16x16_bf16 v[8:11], v[2:3], v[4:5], 0
 	v_add_f32_e32 v1, v12, v7
@@ -114,6 +121,14 @@ dpp_of_a_fresh_register:  ; kernel
 	s_endpgm
 	.size dpp_of_a_fresh_register, .-dpp_of_a_fresh_register
 
+// Only src0 goes through DPP.
+dpp_beside_a_fresh_register:  ; kernel
+	v_mov_b32_e32 v1, 0
+	s_nop 0
+	v_add_u32_dpp v2, v3, v1 row_shl:1 row_mask:0xf bank_mask:0xf
+	s_endpgm
+	.size dpp_beside_a_fresh_register, .-dpp_beside_a_fresh_register
+
 dpp_in_time:  ; kernel
 	v_mov_b32_e32 v1, 0
 	s_nop 1
@@ -179,10 +194,17 @@ scalar_base_in_time:  ; kernel
 
 mask_at_once:  ; kernel
 	v_cmp_eq_u32_e32 vcc, v0, v1
-	s_nop 0
 	v_cndmask_b32_e32 v2, v3, v4, vcc  ; finds: hazards
 	s_endpgm
 	.size mask_at_once, .-mask_at_once
+
+// Listed, no mistake: shipped kernels have as little.
+mask_after_one_state:  ; kernel
+	v_cmp_eq_u32_e32 vcc, v0, v1
+	s_nop 0
+	v_cndmask_b32_e32 v2, v3, v4, vcc
+	s_endpgm
+	.size mask_after_one_state, .-mask_after_one_state
 
 mask_in_time:  ; kernel
 	v_cmp_eq_u32_e32 vcc, v0, v1
@@ -219,12 +241,13 @@ exec_by_a_scalar_instruction:  ; kernel
 	.size exec_by_a_scalar_instruction, .-exec_by_a_scalar_instruction
 
 // --- scalar state
+// Listed, no mistake: as above.
 m0_at_once:  ; kernel
 	s_load_dwordx4 s[4:7], s[0:1], 0x0
 	v_lshlrev_b32_e32 v0, 2, v0
 	s_waitcnt lgkmcnt(0)
 	s_mov_b32 m0, 0
-	global_load_lds_dword v0, s[4:5]  ; finds: hazards
+	global_load_lds_dword v0, s[4:5]
 	s_waitcnt vmcnt(0)
 	s_endpgm
 	.size m0_at_once, .-m0_at_once
@@ -272,6 +295,7 @@ across_a_branch:  ; kernel
 
 	describe mfma_read_one_state_early
 	describe mfma_read_in_time
+	describe mfma_before_a_barrier
 	describe mfma_other_register
 	describe mfma_stored_early
 	describe mfma_result_overwritten
@@ -285,6 +309,7 @@ across_a_branch:  ; kernel
 	describe transcendental_result_at_once
 	describe transcendental_results
 	describe dpp_of_a_fresh_register
+	describe dpp_beside_a_fresh_register
 	describe dpp_in_time
 	describe part_of_a_register
 	describe readlane_of_a_fresh_register
@@ -293,6 +318,7 @@ across_a_branch:  ; kernel
 	describe scalar_base_at_once
 	describe scalar_base_in_time
 	describe mask_at_once
+	describe mask_after_one_state
 	describe mask_in_time
 	describe lane_select_at_once
 	describe division_at_once
@@ -310,6 +336,9 @@ amdhsa.kernels:
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
   - {.name: mfma_read_in_time, .symbol: mfma_read_in_time.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: mfma_before_a_barrier, .symbol: mfma_before_a_barrier.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
   - {.name: mfma_other_register, .symbol: mfma_other_register.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
@@ -351,6 +380,9 @@ amdhsa.kernels:
   - {.name: dpp_of_a_fresh_register, .symbol: dpp_of_a_fresh_register.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: dpp_beside_a_fresh_register, .symbol: dpp_beside_a_fresh_register.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
   - {.name: dpp_in_time, .symbol: dpp_in_time.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
@@ -373,6 +405,9 @@ amdhsa.kernels:
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
   - {.name: mask_at_once, .symbol: mask_at_once.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: mask_after_one_state, .symbol: mask_after_one_state.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
   - {.name: mask_in_time, .symbol: mask_in_time.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
