@@ -45,7 +45,11 @@ void HazardChecks::begin_launch(const Program& program, const ProgramUses& uses,
 }
 
 void HazardChecks::push_matrix(const Inst& in, State& s) {
-  if (s.clock >= s.matrix_until) s.matrix_rows.clear();
+  if (s.clock >= s.generation_until) {
+    s.older_rows = s.matrix_rows;
+    s.matrix_rows.clear();
+    s.generation_until = s.clock + 1 + kMatrixStates;
+  }
   s.matrix_until = s.clock + 1 + kMatrixStates;
   s.matrices.push(in.index, s.clock);
   const Uses& uses = (*uses_)[in.index];

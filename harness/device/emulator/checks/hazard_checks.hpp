@@ -18,7 +18,7 @@ class HazardChecks {
     State& s = states_[w.shadow];
     if (t.wants & s.history) look_back(w, in, t, s);
     if (s.clock < s.matrix_until && t.near_matrix &&
-        (*uses_)[in.index].touched.meets(s.matrix_rows))
+        (*uses_)[in.index].touched.meets(s.matrix_rows, s.older_rows))
       look_at_matrices(w, in, t, s);
     s.history = t.states < kHistory ? s.history << kProducerBits * t.states | t.first : 0;
     if (t.first) s.recent.push(in.index, s.clock);
@@ -43,8 +43,11 @@ class HazardChecks {
   };
   struct State {
     u32 clock = 0, matrix_until = 0;
-    u64 history = 0;     // Producer bits of the last states, the latest lowest
-    RowSet matrix_rows;  // that the MFMAs write or take as C
+    u64 history = 0;  // Producer bits of the last states, the latest lowest
+    // Rows that MFMAs write or take as C: those since the last change of generation, which last as
+    // long as the longest rule, and those of the generation before.
+    RowSet matrix_rows, older_rows;
+    u32 generation_until = 0;
     Ring recent, matrices;
   };
 

@@ -13,7 +13,7 @@ constexpr HazardRule kRules[] = {
      "a scalar register that a VALU instruction wrote is read by a memory instruction"},
     // checkDPPHazards
     {kVectorByValu, kByDpp, Common::kFirstSource, 2, 2,
-     "a vector register that a VALU instruction wrote is read by one with DPP"},
+     "a vector register that a VALU instruction wrote is read by one with DPP", 1},
     {kExecByValu, kByDpp, Common::kNothing, 5, 5,
      "EXEC that a VALU instruction wrote is used by one with DPP"},
     // checkDivFMasHazards

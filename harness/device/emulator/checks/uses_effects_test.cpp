@@ -48,19 +48,22 @@ bool can_be_tried(const Inst& in, const Uses& uses, std::string_view text) {
 
 class Trial {
  public:
-  Trial() : group_(std::make_unique<Workgroup>()) {}
+  Trial() {
+    fill(*before_, 1);
+    fill(*noise_, 2);
+    for (Wave* w : {&*before_, &*noise_}) w->group = &*group_;
+  }
 
   void run(const Program& program, const Inst& in, const Uses& uses) {
     const std::string& text = program.text[in.index];
-    for (Wave* w : {&*before_, &*one_, &*other_}) w->program = &program, w->group = &*group_;
-    fill(*before_, 1);
+    for (Wave* w : {&*before_, &*noise_}) w->program = &program;
     *one_ = *before_;
     if (in.run(*one_, in) != Flow::kNext) return;
     RowSet written;
     for (const Span& span : uses.destinations()) written.add(span.row, span.count);
     for (int row = 0; row < kRows; ++row)
       EXPECT_TRUE(written.has(row) || same(*before_, *one_, row)) << text << ": " << row_text(row);
-    fill(*other_, 2);
+    *other_ = *noise_;
     for (const Span& span : uses.sources()) copy(*other_, span, *before_);
     in.run(*other_, in);
     for (int row = 0; row < kRows; ++row)
@@ -68,9 +71,9 @@ class Trial {
   }
 
  private:
-  std::unique_ptr<Workgroup> group_;
-  std::unique_ptr<Wave> before_ = std::make_unique<Wave>(), one_ = std::make_unique<Wave>(),
-                        other_ = std::make_unique<Wave>();
+  std::unique_ptr<Workgroup> group_ = std::make_unique<Workgroup>();
+  std::unique_ptr<Wave> before_ = std::make_unique<Wave>(), noise_ = std::make_unique<Wave>(),
+                        one_ = std::make_unique<Wave>(), other_ = std::make_unique<Wave>();
 };
 
 }  // namespace

@@ -116,7 +116,6 @@ transcendental_results:  ; kernel
 
 dpp_of_a_fresh_register:  ; kernel
 	v_mov_b32_e32 v1, 0
-	s_nop 0
 	v_mov_b32_dpp v2, v1 row_shl:1 row_mask:0xf bank_mask:0xf  ; finds: hazards
 	s_endpgm
 	.size dpp_of_a_fresh_register, .-dpp_of_a_fresh_register
@@ -124,7 +123,6 @@ dpp_of_a_fresh_register:  ; kernel
 // Only src0 goes through DPP.
 dpp_beside_a_fresh_register:  ; kernel
 	v_mov_b32_e32 v1, 0
-	s_nop 0
 	v_add_u32_dpp v2, v3, v1 row_shl:1 row_mask:0xf bank_mask:0xf
 	s_endpgm
 	.size dpp_beside_a_fresh_register, .-dpp_beside_a_fresh_register
