@@ -3,6 +3,7 @@
 #include <array>
 
 #include "harness/core/kernel.hpp"
+#include "kernels/external/aiter.hpp"
 #include "kernels/mla_decode/launch.hpp"
 
 namespace attest {
@@ -15,11 +16,15 @@ std::span<const Kernel* const> all_kernels() {
   return kernels;
 }
 
+std::span<const Kernel* const> external_kernels() { return external::aiter_kernels(); }
+
 const Kernel* find_kernel(std::string_view name) {
-  const auto kernels = all_kernels();
-  const auto found = std::find_if(kernels.begin(), kernels.end(),
-                                  [&](const Kernel* kernel) { return kernel->name() == name; });
-  return found == kernels.end() ? nullptr : *found;
+  for (const auto kernels : {all_kernels(), external_kernels()}) {
+    const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                    [&](const Kernel* kernel) { return kernel->name() == name; });
+    if (found != kernels.end()) return *found;
+  }
+  return nullptr;
 }
 
 }  // namespace attest

@@ -60,6 +60,9 @@ enum class EmptyRow { kZerosAndMinusInf, kUnwritten };
 // A split that would start at or after s_kv is empty: unwritten, and not read by the merge.
 struct SplitRule {
   int min_tokens = 64;
+  // Not 0: tiles of so many tokens go round the splits instead, tile t to split t % num_splits, of the tokens that the
+  // query token sees. Token ranges then count a row's tokens split by split (harness/split_order.hpp).
+  int dealt_tile = 0;
 };
 
 struct TokenRange {

@@ -47,12 +47,21 @@ class KernelArguments {
     offsets_.push_back(at);
     return *this;
   }
+  // The whole segment as the launcher laid it out, for code objects whose metadata does not describe their arguments.
+  static KernelArguments segment(std::span<const std::byte> bytes) {
+    KernelArguments arguments;
+    arguments.add_at(0, bytes);
+    arguments.is_segment_ = true;
+    return arguments;
+  }
+  bool is_segment() const { return is_segment_; }
   std::span<const std::byte> bytes() const { return bytes_; }
   std::span<const std::size_t> offsets() const { return offsets_; }  // of each argument
 
  private:
   std::vector<std::byte> bytes_;
   std::vector<std::size_t> offsets_;
+  bool is_segment_ = false;
 };
 
 struct Buffer {

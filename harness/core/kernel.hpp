@@ -51,7 +51,9 @@ class Kernel {
                          const MlaTensors& tensors) const = 0;
 };
 
-std::span<const Kernel* const> all_kernels();  // kernels/catalog.cpp
-const Kernel* find_kernel(std::string_view name);
+std::span<const Kernel* const> all_kernels();  // kernels/catalog.cpp: those that attest ships
+// Adapters for code objects that the user brings (kernels/external). They run only where a token names them.
+std::span<const Kernel* const> external_kernels();
+const Kernel* find_kernel(std::string_view name);  // of both
 
 }  // namespace attest

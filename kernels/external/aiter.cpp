@@ -1,0 +1,199 @@
+#include "kernels/external/aiter.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "harness/core/poison.hpp"
+#include "kernels/external/aiter_arguments.hpp"
+#include "kernels/external/merge.hpp"
+#include "kernels/external/user_object.hpp"
+
+namespace attest::external {
+namespace {
+
+constexpr int kUsualSplits = 4;  // where the problem leaves it to the adapter
+constexpr std::uint32_t kThreads = 256;
+
+std::string text(int value) { return std::to_string(value); }
+std::uint32_t dim(std::int64_t x) { return static_cast<std::uint32_t>(x); }
+std::int64_t bytes_of(Element element) { return element == Element::kBf16 ? 2 : 1; }
+
+std::string why_shape_refused(const AiterObject& object, const Problem& p) {
+  if (p.h_q != object.heads) {
+    return "it computes " + text(object.heads) + " heads, not " + text(p.h_q);
+  }
+  const auto [least, most] = std::minmax_element(p.s_q.begin(), p.s_q.end());
+  if (*least != *most) return "every sequence of a launch has as many query tokens";
+  if (*least < object.least_s_q || *most > object.most_s_q) {
+    return "its launcher takes it for " + text(object.least_s_q) + " to " + text(object.most_s_q) +
+           " query tokens, not " + text(*most);
+  }
+  return "";
+}
+
+// What the objects assume of memory and of numbers.
+std::string why_layout_refused(const AiterObject& object, const Problem& p) {
+  if (p.page_size != 1) return "it takes page_size 1: it does not read the size of a page";
+  if (p.q_pad != 0 || p.o_pad != 0) return "its rows of q and o have no pads";
+  if (!(p.sm_scale > 0)) return "it takes the largest q.k for the largest score: sm_scale > 0";
+  // Twice the tokens: a pool has pages of nobody between those in use.
+  const std::int64_t pages = p.page_base + 2 * p.total_kv();
+  if (pages * kDQk * bytes_of(object.kv) >= std::int64_t{1} << 32) {
+    return "it addresses the cache with 32-bit offsets: less than 4 GiB";
+  }
+  return "";
+}
+
+std::string why_splits_refused(const AiterObject& object, const Problem& p) {
+  if (num_splits_of(object, p) > 1 || object.one_split == OneSplit::kFp32) return "";
+  return "with one split it writes no lse; ask for splits=2 or more";
+}
+
+// The buffers that the launcher makes for itself. Freed with all of the device's memory.
+class Workspace {
+ public:
+  explicit Workspace(Device& device) : device_(device) {}
+
+  Buffer fresh(const char* label, std::size_t bytes) {
+    if (!outcome_.ok()) return {};
+    const Result<Buffer> buffer = device_.allocate(label, bytes, kPoison16);
+    if (!buffer.ok()) outcome_ = buffer.trouble();
+    return buffer.ok() ? *buffer : Buffer{};
+  }
+  Buffer filled(const char* label, const std::vector<std::int32_t>& values) {
+    const auto bytes = std::as_bytes(std::span{values});
+    const Buffer buffer = fresh(label, bytes.size());
+    if (outcome_.ok()) outcome_ = device_.write(buffer, 0, bytes);
+    return buffer;
+  }
+  const Outcome& outcome() const { return outcome_; }
+
+ private:
+  Device& device_;
+  Outcome outcome_ = Done{};
+};
+
+class AiterKernel final : public Kernel {
+ public:
+  explicit AiterKernel(const AiterObject& object)
+      : object_(object),
+        summary_("aiter " + std::string(object.file) + " (give it with --code-object)") {}
+
+  std::string_view name() const override { return object_.name; }
+  std::string_view summary() const override { return summary_; }
+
+  Contract contract(const Problem& problem) const override {
+    Contract contract;
+    // v_rcp_f32 and its product for 1 / l. lse: log2(l) times v_rcp_f32(log2 e), whose own ulp is a
+    // second one of the log. Maxima and P are shared by four waves through LDS in steps that no
+    // source declares: schedule_declared stays false.
+    contract.arithmetic = {.exp_ulp = 1,
+                           .log_ulp = 2,
+                           .divide_u = 3,
+                           .lse_in_log2 = false,
+                           .tile_tokens = object_.tile};
+    if (num_splits(problem) > 1) contract.split_rule.dealt_tile = object_.tile;
+    return contract;
+  }
+  std::string why_unsupported(const Problem& problem) const override {
+    if (std::string why = why_refused(object_, problem); !why.empty()) return why;
+    const auto path = find_user_object(object_.file, user_objects());
+    return path.ok() ? "" : path.trouble().text;
+  }
+  int num_splits(const Problem& problem) const override {
+    return num_splits_of(object_, problem);
+  }
+  std::string code_object(std::string_view target) const override {  // of the merge
+    return "mla_decode." + std::string(target) + ".co";
+  }
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<AiterKernel>(*this); }
+
+  Outcome launch(Device& device, Module module, const Problem& problem,
+                 const MlaTensors& tensors) const override {
+    const auto path = find_user_object(object_.file, user_objects());
+    if (!path.ok()) return path.trouble();
+    const Result<Module> theirs = device.load_module(*path);
+    if (!theirs.ok()) return theirs.trouble();
+    const auto function = device.function(*theirs, std::string(object_.symbol));
+    if (!function.ok()) return function.trouble();
+
+    Workspace workspace(device);
+    const Partials partials = partials_of(problem, tensors, workspace);
+    const AiterArguments arguments = arguments_of(problem, tensors, partials, workspace);
+    if (!workspace.outcome().ok()) return workspace.outcome();
+    const Outcome ran = device.launch(*function, grid_of(problem), pack(arguments));
+    if (!ran.ok()) return ran;
+    return launch_merge(device, module, problem, tensors, partials);
+  }
+
+ private:
+  Partials partials_of(const Problem& p, const MlaTensors& tensors, Workspace& workspace) const {
+    const int splits = num_splits(p);
+    if (splits > 1) return {tensors.partial_o, tensors.partial_lse, splits, object_.tile};
+    const auto rows = static_cast<std::size_t>(p.rows());
+    return {workspace.fresh("partial_o of one split", rows * kDV * sizeof(float)),
+            workspace.fresh("partial_lse of one split", rows * sizeof(float)), 1, object_.tile};
+  }
+
+  AiterArguments arguments_of(const Problem& p, const MlaTensors& tensors,
+                              const Partials& partials, Workspace& workspace) const {
+    std::vector<std::int32_t> split_indptr;
+    for (int seq = 0; seq <= p.b(); ++seq) split_indptr.push_back(seq * partials.num_splits);
+    return {.partial_o = partials.o.address,
+            .partial_lse = partials.lse.address,
+            .q = tensors.q.address,
+            .kv = tensors.kv.address,
+            .kv_indptr = tensors.kv_indptr.address,
+            .kv_indices = tensors.kv_indices.address,
+            .kv_last_page_len = tensors.kv_last_page_len.address,
+            .sm_scale = p.sm_scale,
+            .rows = dim(p.rows() / p.b()),
+            .num_splits = dim(partials.num_splits),
+            .q_bytes = dim(p.rows() / p.b() * kDQk * bytes_of(object_.q)),
+            .page_bytes = dim(p.page_size * kDQk * bytes_of(object_.kv)),
+            .log2_page_size = dim(std::countr_zero(static_cast<unsigned>(p.page_size))),
+            .qo_indptr = tensors.qo_indptr.address,
+            .splits = workspace.filled("split_indptr", split_indptr).address,
+            .bf16_nosplit = partials.num_splits == 1 ? 1u : 0u};
+  }
+
+  LaunchConfig grid_of(const Problem& p) const {
+    const std::int64_t rows = p.rows() / p.b();
+    const std::int64_t tiles = (rows + object_.rows_of_workgroup - 1) / object_.rows_of_workgroup;
+    return {.grid = {dim(tiles), dim(p.b()), dim(num_splits(p))}, .block = {kThreads, 1, 1}};
+  }
+
+  const AiterObject& object_;
+  std::string summary_;
+};
+
+}  // namespace
+
+std::string why_refused(const AiterObject& object, const Problem& problem) {
+  if (!object.refused.empty()) return std::string(object.refused);
+  for (auto* why : {why_shape_refused, why_layout_refused, why_splits_refused}) {
+    if (std::string reason = why(object, problem); !reason.empty()) return reason;
+  }
+  return why_invalid(problem);
+}
+
+int num_splits_of(const AiterObject&, const Problem& problem) {
+  return problem.num_splits > 0 ? problem.num_splits : kUsualSplits;
+}
+
+std::span<const Kernel* const> aiter_kernels() {
+  static const auto owned = [] {
+    std::vector<AiterKernel> kernels;
+    for (const AiterObject& object : aiter_objects()) kernels.emplace_back(object);
+    return kernels;
+  }();
+  static const auto pointers = [] {
+    std::vector<const Kernel*> list;
+    for (const AiterKernel& kernel : owned) list.push_back(&kernel);
+    return list;
+  }();
+  return pointers;
+}
+
+}  // namespace attest::external
