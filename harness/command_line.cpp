@@ -11,6 +11,7 @@
 #include "harness/core/problem.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
+#include "kernels/external/user_object.hpp"
 
 namespace attest {
 namespace {
@@ -38,6 +39,10 @@ void add_common(CLI::App& app, CommonOptions& common) {
       ->capture_default_str();
   app.add_option("--code-objects", common.code_objects, "folder of code objects")
       ->capture_default_str();
+  app.add_option(
+      "--code-object", common.code_object,
+      "a code object of your own, or a folder of them, for the adapters of `attest list`; "
+      "default: ATTEST_AITER_HSA");
 }
 
 CLI::App& add_command(CLI::App& app, Parsed& parsed, const std::string& name,
@@ -265,6 +270,7 @@ std::string repro_options(const CommonOptions& common) {
   if (common.device != kDefaultDevice) text += " --device " + common.device;
   if (common.code_objects != ATTEST_CODE_OBJECT_DIR)
     text += " --code-objects " + common.code_objects;
+  if (!common.code_object.empty()) text += " --code-object " + common.code_object;
   if (common.checks.any()) {
     text += " --check";
     if (common.checks != CheckSet::all()) text += "=" + to_string(common.checks);
@@ -298,6 +304,7 @@ int run_command_line(int argc, const char* const* argv) {
   Parsed parsed;
   parsed.common.device = kDefaultDevice;
   parsed.common.code_objects = ATTEST_CODE_OBJECT_DIR;
+  parsed.common.code_object = external::user_objects();
   parsed.common.threads = host_threads();
   parsed.fuzz.corpus = ATTEST_SOURCE_DIR "/fuzz/corpus";
   parsed.selftest.folder = ATTEST_SOURCE_DIR "/fuzz/mutants";
@@ -322,6 +329,7 @@ int run_command_line(int argc, const char* const* argv) {
   const auto ariths = parse_ariths(parsed.ariths);
   if (!ariths.ok()) return report_trouble(ariths.trouble());
   parsed.common.ariths = *ariths;
+  external::set_user_objects(parsed.common.code_object);
   try {
     return parsed.command();
   } catch (const std::bad_alloc&) {

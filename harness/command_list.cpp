@@ -25,8 +25,10 @@ std::vector<Group> groups() {
   Group kernels{"kernels", {}}, devices{"devices", {}}, suites{"suites", {}};
   Group distributions{"distributions", {}}, properties{"properties", {}}, checks{"checks", {}},
       ariths{"arithmetics", {}}, formats{"formats", {}};
-  for (const Kernel* k : all_kernels()) {
-    kernels.items.push_back({std::string{k->name()}, std::string{k->summary()}});
+  for (const auto list : {all_kernels(), external_kernels()}) {
+    for (const Kernel* k : list) {
+      kernels.items.push_back({std::string{k->name()}, std::string{k->summary()}});
+    }
   }
   for (const DeviceInfo& d : list_devices())
     devices.items.push_back(

@@ -15,10 +15,11 @@ namespace attest {
 
 struct CommonOptions {
   std::string device = "emu:gfx942";
-  std::string code_objects;                   // folder
-  int threads = 0;                            // of the host
-  bool json = false;                          // machine-readable stdout
-  std::string ledger = "none";                // file of known failures (ledger.hpp)
+  std::string code_objects;     // folder
+  std::string code_object;      // the user's own: a file or a folder (kernels/external)
+  int threads = 0;              // of the host
+  bool json = false;            // machine-readable stdout
+  std::string ledger = "none";  // file of known failures (ledger.hpp)
   std::vector<Arith> ariths = {Arith::kFma};  // of an emulator; each in turn
   CheckSet checks;    // of the execution; a device without an emulator has none
   int schedules = 0;  // beside a case's own

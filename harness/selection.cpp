@@ -39,8 +39,9 @@ Trouble unknown_distribution(std::string_view name) {
 }
 
 Trouble unknown_kernel(std::string_view name) {
-  return usage(fmt::format("there is no kernel '{}'; there are: {}", name,
-                           names(all_kernels(), [](const Kernel* k) { return k->name(); })));
+  const auto name_of = [](const Kernel* k) { return k->name(); };
+  return usage(fmt::format("there is no kernel '{}'; there are: {}, {}", name,
+                           names(all_kernels(), name_of), names(external_kernels(), name_of)));
 }
 
 Trouble unknown_property(std::string_view name) {
@@ -80,7 +81,9 @@ Result<std::vector<Case>> select_cases(const Selection& selection) {
     take(*suite);
   }
   if (tokens.empty() && selection.corpus.empty() && !selection.match.empty()) {
-    for (const Suite& suite : all_suites()) take(suite);
+    for (const Suite& suite : all_suites()) {
+      if (!suite.only_by_name) take(suite);
+    }
   }
   std::vector<Case> cases;
   for (const std::string& token : tokens) {

@@ -12,11 +12,28 @@
 #include "harness/generate.hpp"
 #include "harness/oracle_verdict.hpp"
 #include "harness/second_look.hpp"
+#include "harness/split_order.hpp"
 #include "harness/trajectory.hpp"
 #include "harness/verify_property.hpp"
 
 namespace attest {
 namespace {
+
+// The problem, and `inputs`, as they are judged.
+Problem as_judged(const Contract& contract, const Problem& problem, int num_splits,
+                  Inputs& inputs) {
+  if (contract.split_rule.dealt_tile == 0) return problem;
+  InSplitOrder made = in_split_order(problem, contract.split_rule, num_splits, std::move(inputs));
+  inputs = std::move(made.inputs);
+  return std::move(made.problem);
+}
+
+// Empty when the case can be judged where tiles go round the splits.
+std::string why_not_in_split_order(const Kernel& kernel, const Case& c) {
+  if (kernel.contract(c.problem).split_rule.dealt_tile == 0) return "";
+  if (c.steps.empty() && c.property == kOracle) return "";
+  return "its splits take tiles in turn: it is judged on single launches by the oracle alone";
+}
 
 // The kernel runs before the reference, so that nothing that the reference computes can lie in the
 // kernel's memory.
@@ -29,7 +46,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   };
   begin("generate");
   const Walk walk = walk_of(kernel, c.problem);
-  const auto inputs = generate(c, walk, options.threads);
+  auto inputs = generate(c, walk, options.threads);
   if (!inputs.ok()) return verdict_of(inputs.trouble(), kernel.name());
 
   begin("execute");
@@ -37,7 +54,8 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   if (!output.ok()) return verdict_of(output.trouble(), kernel.name());
 
   const Contract contract = contract_on(kernel, device, c.problem);
-  const Subject subject{kernel.name(), c.problem, contract, walk.num_splits,
+  const Problem judged_problem = as_judged(contract, c.problem, walk.num_splits, *inputs);
+  const Subject subject{kernel.name(), judged_problem, contract, walk.num_splits,
                         find_distribution(c.distribution)->blind_to()};
   auto judged = oracle_verdict(subject, *inputs, *output, options);
   if (!judged.ok()) return verdict_of(judged.trouble(), kernel.name());
@@ -96,7 +114,9 @@ Verdict verdict_of(const Trouble& trouble, std::string_view kernel) {
 }
 
 Verdict verify(const Kernel& kernel, Device& device, const Case& c, const VerifyOptions& options) {
-  if (const std::string why = kernel.why_unsupported(c.problem); !why.empty()) {
+  std::string why = kernel.why_unsupported(c.problem);
+  if (why.empty()) why = why_not_in_split_order(kernel, c);
+  if (!why.empty()) {
     Verdict verdict;
     verdict.status = Status::kSkipped;
     verdict.reason = fmt::format("{} does not take it: {}", kernel.name(), why);

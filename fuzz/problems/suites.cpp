@@ -1,6 +1,9 @@
 #include "fuzz/problems/suites.hpp"
 
-#include <array>
+#include <algorithm>
+#include <vector>
+
+#include "fuzz/problems/external_suite.hpp"
 
 namespace attest {
 namespace {
@@ -177,7 +180,7 @@ constexpr std::string_view kFp8[] = {
     "v1:k=mla_decode:s=200,100:page=64:splits=2:start=3:qpad=8:opad=8:qt=fp8:kvt=fp8:dist=needles",
 };
 
-constexpr Suite kSuites[] = {
+constexpr Suite kOwnSuites[] = {
     {"smoke", "small cases of every axis: heads, query tokens, pages, splits, layouts, schedules",
      kSmoke},
     {"fp8", "q and the cache in fp8: storages, descale factors, P that is rounded to 0", kFp8},
@@ -191,13 +194,21 @@ constexpr Suite kSuites[] = {
 
 }  // namespace
 
-std::span<const Suite> all_suites() { return kSuites; }
+std::span<const Suite> all_suites() {
+  static const auto suites = [] {
+    std::vector<Suite> list(std::begin(kOwnSuites), std::end(kOwnSuites));
+    list.push_back({"external", "adapters for code objects of others: give them with --code-object",
+                    external_suite(), true});
+    return list;
+  }();
+  return suites;
+}
 
 const Suite* find_suite(std::string_view name) {
-  for (const Suite& suite : kSuites) {
-    if (suite.name == name) return &suite;
-  }
-  return nullptr;
+  const auto suites = all_suites();
+  const auto found = std::find_if(suites.begin(), suites.end(),
+                                  [&](const Suite& suite) { return suite.name == name; });
+  return found == suites.end() ? nullptr : &*found;
 }
 
 }  // namespace attest

@@ -1,13 +1,15 @@
 #include "kernels/external/aiter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <vector>
 
-#include "harness/core/poison.hpp"
 #include "kernels/external/aiter_arguments.hpp"
 #include "kernels/external/merge.hpp"
 #include "kernels/external/user_object.hpp"
+#include "kernels/external/work_plan.hpp"
+#include "kernels/external/workspace.hpp"
 
 namespace attest::external {
 namespace {
@@ -46,33 +48,10 @@ std::string why_layout_refused(const AiterObject& object, const Problem& p) {
 }
 
 std::string why_splits_refused(const AiterObject& object, const Problem& p) {
-  if (num_splits_of(object, p) > 1 || object.one_split == OneSplit::kFp32) return "";
+  if (num_splits_of(object, p) > 1) return "";
+  if (object.one_split == OneSplit::kFp32 || object.one_split == OneSplit::kFinal) return "";
   return "with one split it writes no lse; ask for splits=2 or more";
 }
-
-// The buffers that the launcher makes for itself. Freed with all of the device's memory.
-class Workspace {
- public:
-  explicit Workspace(Device& device) : device_(device) {}
-
-  Buffer fresh(const char* label, std::size_t bytes) {
-    if (!outcome_.ok()) return {};
-    const Result<Buffer> buffer = device_.allocate(label, bytes, kPoison16);
-    if (!buffer.ok()) outcome_ = buffer.trouble();
-    return buffer.ok() ? *buffer : Buffer{};
-  }
-  Buffer filled(const char* label, const std::vector<std::int32_t>& values) {
-    const auto bytes = std::as_bytes(std::span{values});
-    const Buffer buffer = fresh(label, bytes.size());
-    if (outcome_.ok()) outcome_ = device_.write(buffer, 0, bytes);
-    return buffer;
-  }
-  const Outcome& outcome() const { return outcome_; }
-
- private:
-  Device& device_;
-  Outcome outcome_ = Done{};
-};
 
 class AiterKernel final : public Kernel {
  public:
@@ -93,7 +72,10 @@ class AiterKernel final : public Kernel {
                            .divide_u = 3,
                            .lse_in_log2 = false,
                            .tile_tokens = object_.tile};
-    if (num_splits(problem) > 1) contract.split_rule.dealt_tile = object_.tile;
+    if (num_splits(problem) > 1 && !object_.persistent) {
+      contract.split_rule.dealt_tile = object_.tile;
+    }
+    if (writes_final(problem)) contract.empty_row = EmptyRow::kUnwritten;
     return contract;
   }
   std::string why_unsupported(const Problem& problem) const override {
@@ -101,9 +83,7 @@ class AiterKernel final : public Kernel {
     const auto path = find_user_object(object_.file, user_objects());
     return path.ok() ? "" : path.trouble().text;
   }
-  int num_splits(const Problem& problem) const override {
-    return num_splits_of(object_, problem);
-  }
+  int num_splits(const Problem& problem) const override { return num_splits_of(object_, problem); }
   std::string code_object(std::string_view target) const override {  // of the merge
     return "mla_decode." + std::string(target) + ".co";
   }
@@ -120,26 +100,47 @@ class AiterKernel final : public Kernel {
 
     Workspace workspace(device);
     const Partials partials = partials_of(problem, tensors, workspace);
-    const AiterArguments arguments = arguments_of(problem, tensors, partials, workspace);
+    AiterArguments arguments = arguments_of(problem, tensors, partials);
+    const LaunchConfig config = object_.persistent
+                                    ? persistent_launch(problem, tensors, workspace, arguments)
+                                    : split_launch(problem, workspace, arguments);
     if (!workspace.outcome().ok()) return workspace.outcome();
-    const Outcome ran = device.launch(*function, grid_of(problem), pack(arguments));
-    if (!ran.ok()) return ran;
+    const Outcome ran = device.launch(*function, config, pack(arguments));
+    if (!ran.ok() || writes_final(problem)) return ran;
+    if (has_own_order(problem)) {
+      const Outcome moved = reorder(device, problem, partials, tensors);
+      if (!moved.ok()) return moved;
+      return launch_merge(device, module, problem, tensors,
+                          {tensors.partial_o, tensors.partial_lse, partials.num_splits, 0});
+    }
     return launch_merge(device, module, problem, tensors, partials);
   }
 
  private:
+  bool writes_final(const Problem& p) const {
+    return object_.one_split == OneSplit::kFinal && num_splits(p) == 1;
+  }
+  // A work item's partial rows are those of its query tokens, one after another; attest has a query
+  // token's splits one after another.
+  bool has_own_order(const Problem& p) const {
+    return object_.persistent && num_splits(p) > 1 && p.max_s_q() > 1;
+  }
+
   Partials partials_of(const Problem& p, const MlaTensors& tensors, Workspace& workspace) const {
     const int splits = num_splits(p);
-    if (splits > 1) return {tensors.partial_o, tensors.partial_lse, splits, object_.tile};
-    const auto rows = static_cast<std::size_t>(p.rows());
-    return {workspace.fresh("partial_o of one split", rows * kDV * sizeof(float)),
-            workspace.fresh("partial_lse of one split", rows * sizeof(float)), 1, object_.tile};
+    const int tile = object_.persistent ? 0 : object_.tile;
+    if (writes_final(p)) return {{}, {}, 1, tile};
+    if (splits > 1 && !has_own_order(p)) {
+      return {tensors.partial_o, tensors.partial_lse, splits, tile};
+    }
+    const auto rows = static_cast<std::size_t>(p.rows()) * static_cast<std::size_t>(splits);
+    return {workspace.fresh("the adapter's partial_o", rows * kDV * sizeof(float)),
+            workspace.fresh("the adapter's partial_lse", rows * sizeof(float)), splits, tile};
   }
 
   AiterArguments arguments_of(const Problem& p, const MlaTensors& tensors,
-                              const Partials& partials, Workspace& workspace) const {
-    std::vector<std::int32_t> split_indptr;
-    for (int seq = 0; seq <= p.b(); ++seq) split_indptr.push_back(seq * partials.num_splits);
+                              const Partials& partials) const {
+    const std::int64_t rows = p.rows() / p.b();  // of a sequence
     return {.partial_o = partials.o.address,
             .partial_lse = partials.lse.address,
             .q = tensors.q.address,
@@ -148,20 +149,39 @@ class AiterKernel final : public Kernel {
             .kv_indices = tensors.kv_indices.address,
             .kv_last_page_len = tensors.kv_last_page_len.address,
             .sm_scale = p.sm_scale,
-            .rows = dim(p.rows() / p.b()),
-            .num_splits = dim(partials.num_splits),
-            .q_bytes = dim(p.rows() / p.b() * kDQk * bytes_of(object_.q)),
+            .rows = dim(rows),
+            .q_bytes = dim(rows * kDQk * bytes_of(object_.q)),
             .page_bytes = dim(p.page_size * kDQk * bytes_of(object_.kv)),
             .log2_page_size = dim(std::countr_zero(static_cast<unsigned>(p.page_size))),
-            .qo_indptr = tensors.qo_indptr.address,
-            .splits = workspace.filled("split_indptr", split_indptr).address,
-            .bf16_nosplit = partials.num_splits == 1 ? 1u : 0u};
+            .qo_indptr = tensors.qo_indptr.address};
   }
 
-  LaunchConfig grid_of(const Problem& p) const {
+  LaunchConfig split_launch(const Problem& p, Workspace& workspace, AiterArguments& a) const {
+    const int splits = num_splits(p);
+    std::vector<std::int32_t> split_indptr;
+    for (int seq = 0; seq <= p.b(); ++seq) split_indptr.push_back(seq * splits);
+    a.num_splits = dim(splits);
+    a.splits = workspace.filled<std::int32_t>("split_indptr", split_indptr).address;
+    a.bf16_nosplit = splits == 1 ? 1 : 0;
     const std::int64_t rows = p.rows() / p.b();
     const std::int64_t tiles = (rows + object_.rows_of_workgroup - 1) / object_.rows_of_workgroup;
-    return {.grid = {dim(tiles), dim(p.b()), dim(num_splits(p))}, .block = {kThreads, 1, 1}};
+    return {.grid = {dim(tiles), dim(p.b()), dim(splits)}, .block = {kThreads, 1, 1}};
+  }
+
+  // The launcher passes splitData.size(1), which is 1, for both split counts.
+  LaunchConfig persistent_launch(const Problem& p, const MlaTensors& tensors, Workspace& workspace,
+                                 AiterArguments& a) const {
+    const WorkPlan plan =
+        writes_final(p) ? plan_unsplit_work(p) : plan_work(p, SplitRule{}, num_splits(p));
+    const std::array tables = {workspace.filled<std::int32_t>("work_indptr", plan.indptr).address,
+                               workspace.filled<WorkItem>("work_info", plan.items).address};
+    a.splits = workspace.filled<std::uint64_t>("work_meta_data", tables).address;
+    a.o = tensors.o.address;
+    a.num_splits = 1;
+    a.bf16_nosplit = 1;
+    if (writes_final(p)) a.lse = tensors.lse.address;
+    return {.grid = {dim(static_cast<std::int64_t>(plan.indptr.size()) - 1)},
+            .block = {kThreads, 1, 1}};
   }
 
   const AiterObject& object_;

@@ -1,5 +1,5 @@
-// The argument segment of aiter's MLA decode objects: each value in a slot of 16 bytes, in the order
-// of KernelArgs in ROCm/aiter csrc/py_itfs_cu/asm_mla.cu:31-83.
+// The argument segment of aiter's MLA decode objects: each value in a slot of 16 bytes, in the
+// order of KernelArgs in ROCm/aiter csrc/py_itfs_cu/asm_mla.cu:31-83.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -11,8 +11,8 @@
 namespace attest::external {
 
 struct AiterArguments {
-  std::uint64_t partial_o = 0;         // R
-  std::uint64_t partial_lse = 0;       // LSE
+  std::uint64_t partial_o = 0;    // R
+  std::uint64_t partial_lse = 0;  // LSE
   std::uint64_t q = 0;
   std::uint64_t kv = 0;
   std::uint64_t kv_indptr = 0;         // LTP
@@ -40,7 +40,7 @@ inline constexpr std::size_t kAiterSlotBytes = 16;
 inline constexpr std::size_t kAiterSlots = 23;
 
 inline KernelArguments pack(const AiterArguments& a) {
-  std::array<std::byte, kAiterSlots * kAiterSlotBytes> bytes = {};
+  std::array<std::byte, kAiterSlots* kAiterSlotBytes> bytes = {};
   std::size_t slot = 0;
   const auto put = [&](const auto&... values) {
     (std::memcpy(&bytes[slot++ * kAiterSlotBytes], &values, sizeof values), ...);

@@ -53,6 +53,21 @@ constexpr std::array kObjects = {
                 .most_s_q = 8,
                 .tile = 16,
                 .rows_of_workgroup = 128},
+    AiterObject{.name = "aiter_bf16_gqa8_ps",
+                .file = "mla_dec_stage1_bf16_a16w16_subQ16_mqa16_ps.co",
+                .symbol = "_ZN5aiter42mla_dec_stage1_bf16_a16w16_subQ16_mqa16_psE",
+                .heads = 8,
+                .least_s_q = 2,
+                .most_s_q = 2,
+                .persistent = true,
+                .one_split = OneSplit::kFp32},
+    AiterObject{.name = "aiter_bf16_gqa16_ps",
+                .file = "mla_a16w16_qh16_m16x4_n16x1_coex0_mask1_ps.co",
+                .symbol = "_ZN5aiter42mla_a16w16_qh16_m16x4_n16x1_coex0_mask1_psE",
+                .most_s_q = 4,
+                .persistent = true,
+                .tile = 16,
+                .one_split = OneSplit::kFp32},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The MLA code objects for gfx942 that ROCm/aiter ships (hsa/gfx942/mla at e4048607a535): facts that
-// its launcher (csrc/py_itfs_cu/asm_mla.cu, aiter/mla.py) and the objects' disassembly state.
+// The MLA code objects for gfx942 that ROCm/aiter ships (hsa/gfx942/mla at e4048607a535): facts
+// that its launcher (csrc/py_itfs_cu/asm_mla.cu, aiter/mla.py) and the objects' disassembly state.
 #pragma once
 #include <span>
 #include <string_view>
@@ -10,14 +10,16 @@ enum class Element { kBf16, kFp8 };
 
 // What an object does when each sequence has one split.
 enum class OneSplit {
-  kFp32,       // as with several: fp32 partials and their lse
-  kBf16NoLse,  // o as bf16, to the address of the partials, and no lse
-  kBf16NoLseElsewhere,  // the same to the address of the final output, for which the launcher passes null
+  kFp32,                // as with several: fp32 partials and their lse
+  kBf16NoLse,           // o as bf16, to the address of the partials, and no lse
+  kBf16NoLseElsewhere,  // the same, to the address of the final output, for which the launcher
+                        // passes null
+  kFinal,               // persistent: a work item that is not split writes o as bf16, and lse
 };
 
 struct AiterObject {
-  std::string_view name;    // k= of a token
-  std::string_view file;    // in hsa/gfx942/mla
+  std::string_view name;  // k= of a token
+  std::string_view file;  // in hsa/gfx942/mla
   std::string_view symbol;
   Element q = Element::kBf16, kv = Element::kBf16;
   int heads = 16;

@@ -1,0 +1,90 @@
+#include "fuzz/problems/external_suite.hpp"
+
+#include <string>
+#include <vector>
+
+#include "harness/core/case.hpp"
+
+namespace attest {
+namespace {
+
+// What is asked of an object. `one_split`: it writes all of a case that has one split.
+struct Asked {
+  const char* kernel;
+  int heads = 16;
+  std::vector<int> s_q = {1};
+  bool one_split = false;
+};
+
+const std::vector<Asked>& all_asked() {
+  static const std::vector<Asked> asked = {
+      {"aiter_bf16_gqa8", 8, {1}, true},
+      {"aiter_bf16_gqa16", 16, {1}, true},
+      {"aiter_bf16_gqa16_q4", 16, {2, 3, 4}},
+      {"aiter_bf16_gqa16_q8", 16, {5, 8}},
+      {"aiter_bf16_gqa32", 32, {1, 2}},
+      {"aiter_bf16_gqa64", 64, {1, 2}},
+      {"aiter_bf16_gqa128", 128, {1, 2}},
+      {"aiter_bf16_gqa8_ps", 8, {2}, true},
+      {"aiter_bf16_gqa16_ps", 16, {1, 2, 4}, true},
+  };
+  return asked;
+}
+
+struct Question {
+  std::vector<int> s_kv;
+  int splits;
+  const char* distribution;
+};
+
+// Lengths at the edges of tiles of 16, 32 and 64 tokens; sequences without tokens, with fewer than
+// query tokens; splits that are empty, that have one tile, that have several.
+const std::vector<Question>& all_questions() {
+  static const std::vector<Question> questions = {
+      {{1, 15, 16, 17, 63, 64, 65, 129}, 1, "needles"},
+      {{1000, 100}, 1, "normal"},
+      {{1, 15, 16, 17, 63, 64, 65, 129}, 2, "needles"},
+      {{512, 1000}, 4, "normal"},
+      {{1000, 129}, 3, "one_hot"},
+      {{300, 0, 65}, 2, "needles"},
+      {{65, 31, 33}, 16, "uniform_logits"},
+      {{1000, 17}, 5, "rescale_steps"},
+      {{2, 3, 200}, 2, "head_distinct"},
+  };
+  return questions;
+}
+
+Case case_of(const Asked& asked, int s_q, const Question& question) {
+  Case c;
+  c.kernel = asked.kernel;
+  c.problem.h_q = asked.heads;
+  c.problem.s_kv = question.s_kv;
+  c.problem.s_q.assign(question.s_kv.size(), s_q);
+  c.problem.num_splits = question.splits;
+  c.distribution = question.distribution;
+  return c;
+}
+
+std::vector<std::string> make_tokens() {
+  std::vector<std::string> tokens;
+  for (const Asked& asked : all_asked()) {
+    for (const int s_q : asked.s_q) {
+      for (const Question& question : all_questions()) {
+        if (question.splits > 1 || asked.one_split) {
+          tokens.push_back(to_token(case_of(asked, s_q, question)));
+        }
+      }
+    }
+  }
+  return tokens;
+}
+
+}  // namespace
+
+std::span<const std::string_view> external_suite() {
+  static const std::vector<std::string> tokens = make_tokens();
+  static const std::vector<std::string_view> views(tokens.begin(), tokens.end());
+  return views;
+}
+
+}  // namespace attest
