@@ -27,7 +27,11 @@ InSplitOrder in_split_order(const Problem& problem, const SplitRule& rule, int n
                                 .num_splits = problem.num_splits,
                                 .sm_scale = problem.sm_scale,
                                 .q_pad = problem.q_pad,
-                                .o_pad = problem.o_pad},
+                                .o_pad = problem.o_pad,
+                                .q_type = problem.q_type,
+                                .kv_type = problem.kv_type,
+                                .q_scale = problem.q_scale,
+                                .kv_scale = problem.kv_scale},
                     .inputs = std::move(inputs)};
   Inputs& in = made.inputs;
   const std::vector<std::int32_t> old_indptr = std::exchange(in.kv_indptr, {0});

@@ -18,6 +18,11 @@ TEST(Catalog, NamesAreUniqueAndFound) {
     EXPECT_FALSE(kernel->summary().empty());
   }
   EXPECT_GE(names.size(), 2u);
+  for (const Kernel* kernel : external_kernels()) {
+    EXPECT_TRUE(names.insert(kernel->name()).second) << kernel->name();
+    EXPECT_EQ(find_kernel(kernel->name()), kernel);
+    EXPECT_FALSE(kernel->summary().empty());
+  }
   EXPECT_EQ(find_kernel("no_such_kernel"), nullptr);
 }
 

@@ -14,7 +14,13 @@ struct Asked {
   int heads = 16;
   std::vector<int> s_q = {1};
   bool one_split = false;
+  Storage q = Storage::kBf16, kv = Storage::kBf16;
 };
+
+Asked fp8(Asked asked) {
+  asked.q = asked.kv = Storage::kFp8;
+  return asked;
+}
 
 const std::vector<Asked>& all_asked() {
   static const std::vector<Asked> asked = {
@@ -27,6 +33,20 @@ const std::vector<Asked>& all_asked() {
       {"aiter_bf16_gqa128", 128, {1, 2}},
       {"aiter_bf16_gqa8_ps", 8, {2}, true},
       {"aiter_bf16_gqa16_ps", 16, {1, 2, 4}, true},
+      {"aiter_bf16_fp8_gqa16_ps", 16, {1, 2, 4}, true, Storage::kBf16, Storage::kFp8},
+      fp8({"aiter_fp8_gqa8", 8, {1}}),
+      fp8({"aiter_fp8_gqa16", 16, {1}}),
+      fp8({"aiter_fp8_gqa16_q2", 16, {2}}),
+      fp8({"aiter_fp8_gqa16_q4", 16, {3, 4}}),
+      fp8({"aiter_fp8_gqa16_q4_qh16", 16, {3, 4}}),
+      fp8({"aiter_fp8_gqa128", 128, {1, 2}}),
+      fp8({"aiter_fp8_gqa16_ps", 16, {1}, true}),
+      fp8({"aiter_fp8_gqa16_q2_ps", 16, {2}, true}),
+      fp8({"aiter_fp8_gqa16_q4_ps", 16, {3, 4}, true}),
+      fp8({"aiter_fp8_gqa16_q4_qh16_ps", 16, {3, 4}, true}),
+      fp8({"aiter_fp8_gqa64_ps", 64, {1}, true}),
+      fp8({"aiter_fp8_gqa64_lse_ps", 64, {1}, true}),
+      fp8({"aiter_fp8_gqa128_ps", 128, {1}, true}),
   };
   return asked;
 }
@@ -61,6 +81,11 @@ Case case_of(const Asked& asked, int s_q, const Question& question) {
   c.problem.s_kv = question.s_kv;
   c.problem.s_q.assign(question.s_kv.size(), s_q);
   c.problem.num_splits = question.splits;
+  c.problem.q_type = asked.q;
+  c.problem.kv_type = asked.kv;
+  // Powers of two: their product with sm_scale is exact, as the contract has it.
+  if (asked.q == Storage::kFp8) c.problem.q_scale = 0.5f;
+  if (asked.kv == Storage::kFp8) c.problem.kv_scale = 2;
   c.distribution = question.distribution;
   return c;
 }

@@ -19,7 +19,14 @@ constexpr std::uint32_t kThreads = 256;
 
 std::string text(int value) { return std::to_string(value); }
 std::uint32_t dim(std::int64_t x) { return static_cast<std::uint32_t>(x); }
-std::int64_t bytes_of(Element element) { return element == Element::kBf16 ? 2 : 1; }
+
+std::string name_of(Storage storage) { return storage == Storage::kFp8 ? "fp8" : "bf16"; }
+
+std::string why_storage_refused(const AiterObject& object, const Problem& p) {
+  if (p.q_type == object.q && p.kv_type == object.kv) return "";
+  return "it takes q in " + name_of(object.q) + " and the cache in " + name_of(object.kv) +
+         ": ask for qt and kvt";
+}
 
 std::string why_shape_refused(const AiterObject& object, const Problem& p) {
   if (p.h_q != object.heads) {
@@ -41,7 +48,7 @@ std::string why_layout_refused(const AiterObject& object, const Problem& p) {
   if (!(p.sm_scale > 0)) return "it takes the largest q.k for the largest score: sm_scale > 0";
   // Twice the tokens: a pool has pages of nobody between those in use.
   const std::int64_t pages = p.page_base + 2 * p.total_kv();
-  if (pages * kDQk * bytes_of(object.kv) >= std::int64_t{1} << 32) {
+  if (pages * kDQk * bytes_of_element(object.kv) >= std::int64_t{1} << 32) {
     return "it addresses the cache with 32-bit offsets: less than 4 GiB";
   }
   return "";
@@ -51,6 +58,13 @@ std::string why_splits_refused(const AiterObject& object, const Problem& p) {
   if (num_splits_of(object, p) > 1) return "";
   if (object.one_split == OneSplit::kFp32 || object.one_split == OneSplit::kFinal) return "";
   return "with one split it writes no lse; ask for splits=2 or more";
+}
+
+// P goes to e4m3fnuz as it is, by v_cvt_pk_fp8_f32: nearest even. The sum l takes it unrounded.
+void round_p_to_fp8(Arithmetic& arithmetic) {
+  arithmetic.p_bits = 4;
+  arithmetic.p_min_exponent = -7;
+  arithmetic.p_largest = 240;
 }
 
 class AiterKernel final : public Kernel {
@@ -72,6 +86,7 @@ class AiterKernel final : public Kernel {
                            .divide_u = 3,
                            .lse_in_log2 = false,
                            .tile_tokens = object_.tile};
+    if (object_.q == Storage::kFp8) round_p_to_fp8(contract.arithmetic);
     if (num_splits(problem) > 1 && !object_.persistent) {
       contract.split_rule.dealt_tile = object_.tile;
     }
@@ -150,10 +165,12 @@ class AiterKernel final : public Kernel {
             .kv_last_page_len = tensors.kv_last_page_len.address,
             .sm_scale = p.sm_scale,
             .rows = dim(rows),
-            .q_bytes = dim(rows * kDQk * bytes_of(object_.q)),
-            .page_bytes = dim(p.page_size * kDQk * bytes_of(object_.kv)),
+            .q_bytes = dim(rows * kDQk * bytes_of_element(object_.q)),
+            .page_bytes = dim(p.page_size * kDQk * bytes_of_element(object_.kv)),
             .log2_page_size = dim(std::countr_zero(static_cast<unsigned>(p.page_size))),
-            .qo_indptr = tensors.qo_indptr.address};
+            .qo_indptr = tensors.qo_indptr.address,
+            .q_scale = tensors.q_scale.address,
+            .kv_scale = tensors.kv_scale.address};
   }
 
   LaunchConfig split_launch(const Problem& p, Workspace& workspace, AiterArguments& a) const {
@@ -192,7 +209,8 @@ class AiterKernel final : public Kernel {
 
 std::string why_refused(const AiterObject& object, const Problem& problem) {
   if (!object.refused.empty()) return std::string(object.refused);
-  for (auto* why : {why_shape_refused, why_layout_refused, why_splits_refused}) {
+  for (auto* why :
+       {why_storage_refused, why_shape_refused, why_layout_refused, why_splits_refused}) {
     if (std::string reason = why(object, problem); !reason.empty()) return reason;
   }
   return why_invalid(problem);

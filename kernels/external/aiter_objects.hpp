@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-namespace attest::external {
+#include "harness/core/problem.hpp"
 
-enum class Element { kBf16, kFp8 };
+namespace attest::external {
 
 // What an object does when each sequence has one split.
 enum class OneSplit {
@@ -21,7 +21,7 @@ struct AiterObject {
   std::string_view name;  // k= of a token
   std::string_view file;  // in hsa/gfx942/mla
   std::string_view symbol;
-  Element q = Element::kBf16, kv = Element::kBf16;
+  Storage q = Storage::kBf16, kv = Storage::kBf16;
   int heads = 16;
   int least_s_q = 1, most_s_q = 1;  // that the launcher takes it for
   bool persistent = false;

@@ -27,6 +27,8 @@ Problem problem_of(const AiterObject& object) {
   p.h_q = object.heads;
   p.s_q = {object.most_s_q};
   p.num_splits = 2;
+  p.q_type = object.q;
+  p.kv_type = object.kv;
   return p;
 }
 
@@ -37,7 +39,8 @@ T at(const KernelArguments& packed, std::size_t byte) {
   return value;
 }
 
-// Bytes: ROCm/aiter csrc/py_itfs_cu/asm_mla.cu:31-83 at e4048607a535, and s_load offsets of the objects.
+// Bytes: ROCm/aiter csrc/py_itfs_cu/asm_mla.cu:31-83 at e4048607a535, and s_load offsets of the
+// objects.
 TEST(AiterArguments, LieWhereTheObjectsReadThem) {
   const KernelArguments packed = pack({.partial_o = 1,
                                        .partial_lse = 2,
@@ -64,8 +67,8 @@ TEST(AiterArguments, LieWhereTheObjectsReadThem) {
                                        .cp_rank = 23});
   EXPECT_TRUE(packed.is_segment());
   EXPECT_EQ(packed.bytes().size(), 0x170u);
-  for (const std::size_t byte : {0x00, 0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0xd0, 0xe0, 0xf0, 0x100,
-                                 0x110, 0x130, 0x140}) {
+  for (const std::size_t byte :
+       {0x00, 0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0xd0, 0xe0, 0xf0, 0x100, 0x110, 0x130, 0x140}) {
     EXPECT_EQ(at<std::uint64_t>(packed, byte), byte / 16 + 1) << byte;
   }
   EXPECT_EQ(at<float>(packed, 0x70), 0.5f);
@@ -102,6 +105,7 @@ TEST(Aiter, SaysWhyItDoesNotTakeAProblem) {
     change(p);
     EXPECT_NE(why_refused(object, p).find(why), std::string::npos) << why_refused(object, p);
   };
+  expect([](Problem& p) { p.kv_type = Storage::kFp8; }, "the cache in bf16");
   expect([](Problem& p) { p.h_q = 12; }, "it computes 16 heads, not 12");
   expect([](Problem& p) { p.s_q = {1}; }, "for 2 to 4 query tokens, not 1");
   expect([](Problem& p) { p.s_kv = {9, 9}, p.s_q = {2, 3}; }, "as many query tokens");
@@ -123,8 +127,7 @@ TEST(UserObject, IsTheFileOrInTheFolderOrWhereAiterHasIt) {
   fs::create_directories(folder / "hsa/gfx942/mla");
   const fs::path file = folder / "hsa/gfx942/mla/some.co";
   std::ofstream(file) << "object";
-  for (const fs::path& given :
-       {file, file.parent_path(), folder / "hsa", folder}) {
+  for (const fs::path& given : {file, file.parent_path(), folder / "hsa", folder}) {
     const auto found = find_user_object("some.co", given.string());
     ASSERT_TRUE(found.ok()) << given << ": " << found.trouble().text;
     EXPECT_EQ(*found, file.string());
