@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/core/poison.hpp"
+
 namespace attest {
 namespace {
 
@@ -56,6 +58,26 @@ InSplitOrder in_split_order(const Problem& problem, const SplitRule& rule, int n
   std::sort(in.used_pages.begin(), in.used_pages.end());
   in.used_pages.erase(std::unique(in.used_pages.begin(), in.used_pages.end()), in.used_pages.end());
   return made;
+}
+
+void forget_masked_splits(const Problem& problem, const SplitRule& rule, int num_splits,
+                          Output& output) {
+  constexpr std::uint32_t kMinusInf = 0xff800000;
+  std::int64_t token = 0;
+  for (int seq = 0; seq < problem.b(); ++seq) {
+    for (int i = 0; i < problem.s_q[seq]; ++i, ++token) {
+      for (int split = 0; split < num_splits; ++split) {
+        const int begin = split * rule.dealt_tile;
+        if (begin < problem.visible(seq, i) || begin >= problem.s_kv[seq]) continue;
+        for (int head = 0; head < problem.h_q; ++head) {
+          const std::int64_t row = (token * num_splits + split) * problem.h_q + head;
+          if (output.partial_lse[row] != kMinusInf) continue;
+          output.partial_lse[row] = kPoison32;
+          std::fill_n(output.partial_o.begin() + row * kDV, kDV, kPoison32);
+        }
+      }
+    }
+  }
 }
 
 }  // namespace attest

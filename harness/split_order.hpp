@@ -6,6 +6,7 @@
 #pragma once
 #include "harness/core/contract.hpp"
 #include "harness/core/inputs.hpp"
+#include "harness/core/output.hpp"
 #include "harness/core/problem.hpp"
 
 namespace attest {
@@ -17,5 +18,11 @@ struct InSplitOrder {
 
 InSplitOrder in_split_order(const Problem& problem, const SplitRule& rule, int num_splits,
                             Inputs inputs);
+
+// A split that has tiles of the sequence, but none that a query token sees, may leave -inf as its
+// lse and anything as its o: the merge gives it no weight. What is judged has no such split; they
+// become poison in `output`, of `problem` as it was.
+void forget_masked_splits(const Problem& problem, const SplitRule& rule, int num_splits,
+                          Output& output);
 
 }  // namespace attest

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+
+#include "harness/core/poison.hpp"
 
 namespace attest {
 namespace {
@@ -83,6 +86,23 @@ TEST(SplitOrder, TakesPagesApart) {
   EXPECT_EQ(made.inputs.num_pages, 160);
   EXPECT_EQ(made.inputs.kv_indices.front(), 8 * 16);
   EXPECT_EQ(made.inputs.kv_indices.back(), 2 * 16 + 3);
+}
+
+TEST(SplitOrder, ForgetsWhatAMaskedSplitLeftWhereItSaysThatItHasNoWeight) {
+  Problem p;
+  p.h_q = 1;
+  p.s_kv = {17};
+  p.s_q = {2};  // the first query token sees 16 tokens: tile 1 hides from it, tile 2 is not there
+  Output output;
+  output.partial_lse = {7, 0xff800000, 7, 7, 0xff800000, 7};
+  output.partial_o.assign(6 * kDV, 7);
+  forget_masked_splits(p, kRule, 3, output);
+  EXPECT_EQ(output.partial_lse, (std::vector<std::uint32_t>{7, kPoison32, 7, 7, 0xff800000, 7}));
+  EXPECT_EQ(std::count(output.partial_o.begin(), output.partial_o.end(), kPoison32), kDV);
+  EXPECT_EQ(output.partial_o[kDV], kPoison32);
+  output.partial_lse[1] = 8;
+  forget_masked_splits(p, kRule, 3, output);
+  EXPECT_EQ(output.partial_lse[1], 8u);
 }
 
 }  // namespace

@@ -19,10 +19,11 @@
 namespace attest {
 namespace {
 
-// The problem, and `inputs`, as they are judged.
-Problem as_judged(const Contract& contract, const Problem& problem, int num_splits,
-                  Inputs& inputs) {
+// The problem, its inputs and the output as they are judged.
+Problem as_judged(const Contract& contract, const Problem& problem, int num_splits, Inputs& inputs,
+                  Output& output) {
   if (contract.split_rule.dealt_tile == 0) return problem;
+  forget_masked_splits(problem, contract.split_rule, num_splits, output);
   InSplitOrder made = in_split_order(problem, contract.split_rule, num_splits, std::move(inputs));
   inputs = std::move(made.inputs);
   return std::move(made.problem);
@@ -50,11 +51,11 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   if (!inputs.ok()) return verdict_of(inputs.trouble(), kernel.name());
 
   begin("execute");
-  const auto output = execute(kernel, device, options.code_objects, c, *inputs);
+  auto output = execute(kernel, device, options.code_objects, c, *inputs);
   if (!output.ok()) return verdict_of(output.trouble(), kernel.name());
 
   const Contract contract = contract_on(kernel, device, c.problem);
-  const Problem judged_problem = as_judged(contract, c.problem, walk.num_splits, *inputs);
+  const Problem judged_problem = as_judged(contract, c.problem, walk.num_splits, *inputs, *output);
   const Subject subject{kernel.name(), judged_problem, contract, walk.num_splits,
                         find_distribution(c.distribution)->blind_to()};
   auto judged = oracle_verdict(subject, *inputs, *output, options);

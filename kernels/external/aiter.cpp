@@ -41,6 +41,16 @@ std::string why_shape_refused(const AiterObject& object, const Problem& p) {
   return "";
 }
 
+std::string why_lengths_refused(const AiterObject&, const Problem& p) {
+  for (int seq = 0; seq < p.b(); ++seq) {
+    if (p.s_kv[seq] > 0 && p.s_kv[seq] < p.s_q[seq]) {
+      return "it defines no query token that sees nothing of its sequence: positions are compared "
+             "unsigned";
+    }
+  }
+  return "";
+}
+
 // What the objects assume of memory and of numbers.
 std::string why_layout_refused(const AiterObject& object, const Problem& p) {
   if (p.page_size != 1) return "it takes page_size 1: it does not read the size of a page";
@@ -209,8 +219,8 @@ class AiterKernel final : public Kernel {
 
 std::string why_refused(const AiterObject& object, const Problem& problem) {
   if (!object.refused.empty()) return std::string(object.refused);
-  for (auto* why :
-       {why_storage_refused, why_shape_refused, why_layout_refused, why_splits_refused}) {
+  for (auto* why : {why_storage_refused, why_shape_refused, why_lengths_refused, why_layout_refused,
+                    why_splits_refused}) {
     if (std::string reason = why(object, problem); !reason.empty()) return reason;
   }
   return why_invalid(problem);

@@ -109,6 +109,7 @@ TEST(Aiter, SaysWhyItDoesNotTakeAProblem) {
   expect([](Problem& p) { p.h_q = 12; }, "it computes 16 heads, not 12");
   expect([](Problem& p) { p.s_q = {1}; }, "for 2 to 4 query tokens, not 1");
   expect([](Problem& p) { p.s_kv = {9, 9}, p.s_q = {2, 3}; }, "as many query tokens");
+  expect([](Problem& p) { p.s_kv = {3}; }, "sees nothing of its sequence");
   expect([](Problem& p) { p.page_size = 16; }, "page_size 1");
   expect([](Problem& p) { p.o_pad = 8; }, "no pads");
   expect([](Problem& p) { p.sm_scale = -1; }, "sm_scale > 0");
