@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/core/case.hpp"
+#include "harness/core/contract.hpp"
 
 namespace attest {
 namespace {
@@ -68,6 +69,7 @@ const std::vector<Question>& all_questions() {
       {{512, 1000}, 4, "normal"},
       {{1000, 129}, 3, "one_hot"},
       {{300, 0, 65}, 2, "needles"},
+      {{0, 300, 70, 9}, 2, "normal"},
       {{65, 31, 33}, 16, "uniform_logits"},
       {{1000, 17}, 5, "rescale_steps"},
       {{200, 70, 9}, 2, "head_distinct"},
@@ -75,13 +77,25 @@ const std::vector<Question>& all_questions() {
   return questions;
 }
 
+// The next length at which every query token sees something, and no plan's last split has fewer
+// tokens than query tokens.
+int taken_length(int length, int s_q, int splits) {
+  length = std::max(length, s_q);
+  const auto last_split = [&] {
+    const TokenRange last = live_splits(SplitRule{}, length, splits).back();
+    return last.end - last.begin;
+  };
+  while (last_split() < s_q) ++length;
+  return length;
+}
+
 Case case_of(const Asked& asked, int s_q, const Question& question) {
   Case c;
   c.kernel = asked.kernel;
   c.problem.h_q = asked.heads;
   c.problem.s_kv.clear();
-  for (const int length : question.s_kv) {  // no query token sees nothing, but of no tokens
-    c.problem.s_kv.push_back(length == 0 ? 0 : std::max(length, s_q));
+  for (const int length : question.s_kv) {
+    c.problem.s_kv.push_back(length == 0 ? 0 : taken_length(length, s_q, question.splits));
   }
   c.problem.s_q.assign(question.s_kv.size(), s_q);
   c.problem.num_splits = question.splits;

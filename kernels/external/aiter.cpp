@@ -64,6 +64,20 @@ std::string why_layout_refused(const AiterObject& object, const Problem& p) {
   return "";
 }
 
+// aiter's planner leaves no item at a sequence's end with fewer tokens than query tokens
+// (v1_2_device.cuh, tail_done_threshold); the objects compare positions of such a one unsigned.
+std::string why_plan_refused(const AiterObject& object, const Problem& p) {
+  if (!object.persistent) return "";
+  for (int seq = 0; seq < p.b(); ++seq) {
+    const auto live = live_splits(SplitRule{}, p.s_kv[seq], num_splits_of(object, p));
+    if (!live.empty() && live.back().end - live.back().begin < p.s_q[seq]) {
+      return "the last split of sequence " + text(seq) +
+             " would have fewer tokens than query tokens";
+    }
+  }
+  return "";
+}
+
 std::string why_splits_refused(const AiterObject& object, const Problem& p) {
   if (num_splits_of(object, p) > 1) return "";
   if (object.one_split == OneSplit::kFp32 || object.one_split == OneSplit::kFinal) return "";
@@ -220,7 +234,7 @@ class AiterKernel final : public Kernel {
 std::string why_refused(const AiterObject& object, const Problem& problem) {
   if (!object.refused.empty()) return std::string(object.refused);
   for (auto* why : {why_storage_refused, why_shape_refused, why_lengths_refused, why_layout_refused,
-                    why_splits_refused}) {
+                    why_plan_refused, why_splits_refused}) {
     if (std::string reason = why(object, problem); !reason.empty()) return reason;
   }
   return why_invalid(problem);

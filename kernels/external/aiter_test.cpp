@@ -117,6 +117,16 @@ TEST(Aiter, SaysWhyItDoesNotTakeAProblem) {
   expect([](Problem& p) { p.num_splits = 1; }, "writes no lse");
 }
 
+TEST(Aiter, PlansNoTailOfFewerTokensThanQueryTokens) {
+  const AiterObject& object = object_named("aiter_bf16_gqa16_ps");
+  Problem p = problem_of(object);
+  p.s_kv = {128 + object.most_s_q};
+  p.num_splits = 3;
+  EXPECT_EQ(why_refused(object, p), "");
+  --p.s_kv[0];
+  EXPECT_NE(why_refused(object, p), "");
+}
+
 TEST(Aiter, SplitsThatTakeTurnsAreDeclared) {
   const Problem p = problem_of(object_named("aiter_bf16_gqa16_q4"));
   EXPECT_EQ(find_kernel("aiter_bf16_gqa16_q4")->contract(p).split_rule.dealt_tile, 16);
