@@ -72,14 +72,16 @@ TEST(External, CasesWithoutAnObjectAreSkippedAndSayWhatToGive) {
   EXPECT_NE(verdict.reason.find("--code-object"), std::string::npos) << verdict.reason;
 }
 
-// One case of several splits of each object, small and with an answer to every token.
-TEST(External, ObjectsGiveTheRightAnswerToTheNeedles) {
+// One small case of several splits of each bf16 object: what of the fp8 ones is right hangs on the
+// order of waves (reports/results/external_kernels.md).
+TEST(External, Bf16ObjectsShowEveryToken) {
   if (external::user_objects().empty()) {
     GTEST_SKIP() << "attest ships no code object of others: set " << external::kObjectVariable;
   }
   auto device = open_device("emu:gfx942", {.threads = 2});
   for (const std::string_view token : find_suite("external")->tokens) {
-    if (token.find("splits=2") == std::string_view::npos ||
+    if (token.find("k=aiter_bf16") == std::string_view::npos ||
+        token.find("splits=2") == std::string_view::npos ||
         token.find(":s=1,15,") == std::string_view::npos || token.find(":q=") != token.npos) {
       continue;
     }

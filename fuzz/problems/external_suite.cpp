@@ -57,6 +57,8 @@ struct Question {
   std::vector<int> s_kv;
   int splits;
   const char* distribution;
+  int page_base = 0;    // 1: the pool's first row belongs to nobody, and is poison
+  bool scaled = false;  // descale factors of an fp8 tensor are not 1
 };
 
 // Lengths at the edges of tiles of 16, 32 and 64 tokens; sequences without tokens; splits that are
@@ -65,7 +67,7 @@ const std::vector<Question>& all_questions() {
   static const std::vector<Question> questions = {
       {{1, 15, 16, 17, 63, 64, 65, 129}, 1, "needles"},
       {{1000, 100}, 1, "normal"},
-      {{1, 15, 16, 17, 63, 64, 65, 129}, 2, "needles"},
+      {{1, 15, 16, 17, 63, 64, 65, 129}, 2, "census"},
       {{512, 1000}, 4, "normal"},
       {{1000, 129}, 3, "one_hot"},
       {{300, 0, 65}, 2, "needles"},
@@ -73,6 +75,8 @@ const std::vector<Question>& all_questions() {
       {{65, 31, 33}, 16, "uniform_logits"},
       {{1000, 17}, 5, "rescale_steps"},
       {{200, 70, 9}, 2, "head_distinct"},
+      {{200, 70, 9}, 2, "normal", 0, true},
+      {{300, 17}, 2, "normal", 1},
   };
   return questions;
 }
@@ -101,9 +105,10 @@ Case case_of(const Asked& asked, int s_q, const Question& question) {
   c.problem.num_splits = question.splits;
   c.problem.q_type = asked.q;
   c.problem.kv_type = asked.kv;
-  // Powers of two: their product with sm_scale is exact, as the contract has it.
-  if (asked.q == Storage::kFp8) c.problem.q_scale = 0.5f;
-  if (asked.kv == Storage::kFp8) c.problem.kv_scale = 2;
+  c.problem.page_base = question.page_base;
+  // Powers of two: their product with sm_scale is exact.
+  if (question.scaled && asked.q == Storage::kFp8) c.problem.q_scale = 0.5f;
+  if (question.scaled && asked.kv == Storage::kFp8) c.problem.kv_scale = 2;
   c.distribution = question.distribution;
   return c;
 }
@@ -113,6 +118,7 @@ std::vector<std::string> make_tokens() {
   for (const Asked& asked : all_asked()) {
     for (const int s_q : asked.s_q) {
       for (const Question& question : all_questions()) {
+        if (question.scaled && asked.kv == Storage::kBf16) continue;
         if (question.splits > 1 || asked.one_split) {
           tokens.push_back(to_token(case_of(asked, s_q, question)));
         }
