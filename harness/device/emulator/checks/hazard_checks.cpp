@@ -89,7 +89,14 @@ void HazardChecks::look_at_matrices(const Wave& w, const Inst& in, const HazardT
                                     const State& s) {
   const Uses& uses = (*uses_)[in.index];
   const bool memory = uses.unit == Unit::kLds || uses.unit == Unit::kVectorMemory;
+  const auto is_of_any = [&](const Span& span) {
+    for (int row = span.row; row < span.row + span.count; ++row) {
+      if (s.matrix_rows.has(row) || s.older_rows.has(row)) return true;
+    }
+    return false;
+  };
   const auto look = [&](const Span& span, MatrixUse use, bool against_c) {
+    if (!is_of_any(span)) return;
     for (u32 back = 0; back < s.matrices.size(); ++back) {
       const auto& entry = s.matrices.last(back);
       const int between = static_cast<int>(s.clock - entry.clock - 1);
