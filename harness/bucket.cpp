@@ -79,24 +79,35 @@ Bucket bucket_of(const Trouble& trouble, std::string_view kernel) {
   const std::string_view stage = stage_of_symbol(word_after(text, "\n  kernel "));
   if (trouble.kind == TroubleKind::kHung) return make(stage, "hang", "all", kernel);
   if (text.find("is outside every buffer: ") != std::string_view::npos) {
-    return make(stage, "oob", tensor_of_access(text), kernel);
+    const bool released = text.find(", which was released") != std::string_view::npos;
+    return make(stage, released ? "use_after_free" : "oob", tensor_of_access(text), kernel);
   }
   if (text.starts_with("LDS access of ")) return make(stage, "oob", "lds", kernel);
   return make(stage, "crash", "all", kernel);
+}
+
+// "kernels/stage1.hpp:38:19" as "stage1-hpp-38", "pc 0x1a40" as "pc-0x1a40".
+std::string line_word(std::string_view place) {
+  const std::size_t slash = place.substr(0, place.find(':')).rfind('/');
+  std::string word;
+  int colons = 0;
+  for (const char c : place.substr(slash == std::string_view::npos ? 0 : slash + 1)) {
+    if (c == '\n' || (c == ':' && ++colons == 2) || (place.starts_with("pc ") && colons == 1))
+      break;
+    const char small = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    word += is_word({&small, 1}) ? small : '-';
+  }
+  return word;
 }
 
 // "check lds_race: ...\n  at stage1.hpp:38:19 < mla.hip:12:1: ds_read...\n  kernel
 // mla_decode_stage1_16, ...".
 Bucket bucket_of_check(std::string_view text, std::string_view kernel) {
   const std::string_view rest = text.substr(std::min(text.find("\n  at ") + 6, text.size()));
-  const std::size_t slash = rest.substr(0, rest.find(':')).rfind('/');
-  std::string pattern;
-  int colons = 0;
-  for (const char c : rest.substr(slash == std::string_view::npos ? 0 : slash + 1)) {
-    if (c == '\n' || (c == ':' && ++colons == 2) || (rest.starts_with("pc ") && colons == 1)) break;
-    const char small = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    pattern += is_word({&small, 1}) ? small : '-';
-  }
+  // Two frames: an inlined helper's line and that of its call.
+  const std::size_t first_end = rest.find(" < ");
+  std::string pattern = line_word(rest.substr(0, first_end));
+  if (first_end < rest.find('\n')) pattern += "-" + line_word(rest.substr(first_end + 3));
   return make(stage_of_symbol(word_after(text, "\n  kernel ")), word_after(text, "check "),
               pattern.empty() ? "all" : pattern, kernel);
 }

@@ -22,11 +22,12 @@
 //   differs                 from another launch: of the property schedule a race, of poison a read
 //                           of what nobody wrote
 //   the name of a check     what a device that watches the execution found (check_report.hpp)
+//   use_after_free          an access to a buffer that was released
 //   oob                     an access outside every buffer, or a damaged guard zone
 //   input                   it changed an input
 //   hang, crash             no end within the budget; any other fault
 // pattern: of numbers see fault_set.hpp; of oob and input the tensor's name, or "far" beyond the
-// reach of a guard zone; of a check the source line, "stage1-hpp-38", or the pc; else "all".
+// reach of a guard zone; of a check the source line and its caller, "load-hpp-38-stage1-hpp-7", or the pc; else "all".
 #pragma once
 #include <string>
 #include <string_view>

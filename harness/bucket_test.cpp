@@ -76,7 +76,10 @@ TEST(Bucket, OfACheckNamesTheCheckAndTheSourceLine) {
                      .instruction = "ds_read_b32 v1, v2",
                      .what = "reads byte 4",
                      .who = "workgroup (0, 0, 0), wave 1"};
-  EXPECT_EQ(to_string(bucket_of_damage(to_string(report), "k")), "stage1.lds_race.stage1-hpp-38.k");
+  EXPECT_EQ(to_string(bucket_of_damage(to_string(report), "k")),
+            "stage1.lds_race.stage1-hpp-38-a-hip-3.k");
+  report.place = "a.hip:7:1";
+  EXPECT_EQ(to_string(bucket_of_damage(to_string(report), "k")), "stage1.lds_race.a-hip-7.k");
   report.place = "pc 0x1a40";
   report.kernel = "_ZN5aiter3mlaE";
   EXPECT_EQ(to_string(bucket_of_damage(to_string(report), "k")), "launch.lds_race.pc-0x1a40.k");

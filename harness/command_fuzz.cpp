@@ -95,6 +95,31 @@ int exit_code_of(Tally tally) {
   return exit_code(tally);
 }
 
+// `ledger` outlives it.
+Stand stand_of(const CommonOptions& common, const Ledger& ledger) {
+  Stand stand;
+  stand.open_device = [common] {
+    return open_device(
+        common.device,
+        {.threads = 1, .instruction_budget = kInstructionBudget, .checks = common.checks});
+  };
+  stand.find_kernel = [](std::string_view name) { return find_kernel(name); };
+  VerifyOptions options{.code_objects = common.code_objects, .threads = 1, .ariths = common.ariths};
+  stand.verify = [&ledger, options](const Kernel& kernel, Device& device, const Case& c) {
+    return verify_with_ledger(ledger, kernel, device, c, options);
+  };
+  if (common.schedules == 0) return stand;
+  VerifyOptions explored = options;
+  explored.schedules = common.schedules;
+  stand.explore = [verify = stand.verify, explored](const Kernel& kernel, Device& device,
+                                                    const Case& c) {
+    return explore_schedules(kernel, device, c, explored, [&](const Case& of_schedule) {
+      return verify(kernel, device, of_schedule);
+    });
+  };
+  return stand;
+}
+
 }  // namespace
 
 int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
@@ -119,30 +144,7 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
   const DrawFrom from{request.seed, *kernels, request.properties};
   const auto source = after(of_kernels(*corpus, *kernels),
                             request.target.empty() ? random_cases(from) : climbing_cases(from));
-  Stand stand{
-      .open_device =
-          [&] {
-            return open_device(
-                common.device,
-                {.threads = 1, .instruction_budget = kInstructionBudget, .checks = common.checks});
-          },
-      .find_kernel = [](std::string_view name) { return find_kernel(name); },
-      .verify =
-          [&](const Kernel& kernel, Device& device, const Case& c) {
-            return verify_with_ledger(
-                *ledger, kernel, device, c,
-                {.code_objects = common.code_objects, .threads = 1, .ariths = common.ariths});
-          }};
-  if (common.schedules > 0) {
-    VerifyOptions options{
-        .code_objects = common.code_objects, .threads = 1, .ariths = common.ariths};
-    options.schedules = common.schedules;
-    stand.explore = [&stand, options](const Kernel& kernel, Device& device, const Case& c) {
-      return explore_schedules(kernel, device, c, options, [&](const Case& of_schedule) {
-        return stand.verify(kernel, device, of_schedule);
-      });
-    };
-  }
+  const Stand stand = stand_of(common, *ledger);
   stop_on_interrupt();
   std::vector<std::FILE*> journals = {out->file.get()};
   if (common.json) journals.push_back(stdout);

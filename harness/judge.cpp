@@ -177,7 +177,7 @@ void fail(const Subject& s, const Tensors& tensors, const Guilt& guilt, const Ex
 void fail_for_damage(const Subject& s, const Output& output, Verdict& verdict) {
   verdict.status = Status::kFailed;
   verdict.bucket = to_string(bucket_of_damage(output.damage[0], s.kernel));
-  verdict.reason = fmt::format("{}: {}", s.kernel, fmt::join(output.damage, "; "));
+  verdict.reason = fmt::format("{}: {}", s.kernel, fmt::join(output.damage, "\n"));
 }
 
 // Why a case without a fault proves nothing; empty when it may.

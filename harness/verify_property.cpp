@@ -129,11 +129,11 @@ Verdict verdict_on(const Kernel& kernel, const Property& property, const Problem
     verdict.reason = std::move(reason);
   };
   if (!damage.empty() && damage.front().starts_with("check ")) {
-    fail({}, {}, fmt::format("{}: {}", kernel.name(), fmt::join(damage, "; ")));
+    fail({}, {}, fmt::format("{}: {}", kernel.name(), fmt::join(damage, "\n")));
     verdict.bucket = to_string(bucket_of_damage(damage.front(), kernel.name()));
   } else if (!damage.empty()) {
     fail("damage", "all",
-         fmt::format("{}: {}: {}", kernel.name(), property.name(), fmt::join(damage, "; ")));
+         fmt::format("{}: {}: {}", kernel.name(), property.name(), fmt::join(damage, "\n")));
   } else if (!checked.kind.empty()) {
     fail(checked.kind, checked.pattern, reason_of(kernel, property, problem, checked));
   } else if (checked.compared == 0 || checked.unbounded > 0) {

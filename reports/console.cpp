@@ -39,7 +39,7 @@ class Console : public Reporter {
                worst_text(verdict), seen_text(verdict.evidence), schedules_text(verdict),
                record.total_ms);
     if (verdict.status != Status::kPassed) {
-      fmt::print(to_, "         {}\n", verdict.reason);
+      fmt::print(to_, "         {}\n", indented(verdict.reason));
       if (!verdict.blame.empty()) fmt::print(to_, "         blame {}\n", verdict.blame);
       if (!verdict.bucket.empty()) fmt::print(to_, "         bucket {}\n", verdict.bucket);
       fmt::print(to_, "         see it again: {}\n",
@@ -64,6 +64,13 @@ class Console : public Reporter {
                          [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
     if (worst == verdict.worst.end()) return {};
     return fmt::format("ratio {:.3g} in {}  ", worst->ratio, worst->tensor);
+  }
+  // Its further lines below the first.
+  static std::string indented(std::string text) {
+    for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) {
+      text.insert(++at, 9, ' ');
+    }
+    return text;
   }
   // Only what has something to lose; rounded down, so that 100 % is all.
   static std::string seen_text(const Evidence& e) {

@@ -61,7 +61,7 @@ std::string to_string(const CheckReport& r) {
                                  r.what, r.place, r.instruction, r.kernel, r.who);
   if (!r.other.empty()) text += "\n  against " + r.other;
   if (r.times > 1) text += fmt::format("\n  {} times", r.times);
-  if (r.benign) text += "\n  no result shows it";
+  if (r.benign) text += "\n  listed only: no failure";
   return text;
 }
 

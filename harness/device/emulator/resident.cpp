@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/device/emulator/checks/monitor.hpp"
+#include "harness/device/emulator/store_buffer.hpp"
 
 namespace attest::emulator {
 
@@ -41,6 +42,7 @@ bool Resident::release_barrier() {
     any |= w->waiting;
     w->waiting = false;
   }
+  if (any && group.stores) group.stores->pass_barrier();
   if (any && group.monitor) group.monitor->barrier_released(group);
   return any;
 }

@@ -26,7 +26,8 @@ void StoreBuffer::settle_lanes(Pending& store, u64 lanes) {
 void StoreBuffer::wait(int wave, u32 outstanding) {
   const u64 issued = issued_[static_cast<std::size_t>(wave)];
   std::erase_if(pending_, [&](Pending& store) {
-    if (store.wave != wave || issued - store.number < outstanding) return false;
+    const bool own = store.wave == wave && issued - store.number >= outstanding;
+    if (!own && !(store.before_barrier && outstanding == 0)) return false;
     settle_lanes(store, store.lanes);
     return true;
   });

@@ -24,8 +24,13 @@ class StoreBuffer {
     ++issued_[static_cast<std::size_t>(wave)];
     wait(wave, kMostOutstanding);
   }
-  // s_waitcnt vmcnt(outstanding): older stores of the wave are in memory.
+  // s_waitcnt vmcnt(outstanding): older stores of the wave are in memory. A wave that waits for all of its own after a
+  // barrier has waited for those that the others issued before it: what makes a release by one wave one of its
+  // workgroup. Source: the same, release at agent scope after a barrier without a wait.
   void wait(int wave, u32 outstanding);
+  void pass_barrier() {
+    for (Pending& store : pending_) store.before_barrier = true;
+  }
 
   // Before another access of the workgroup: stores that may touch the same bytes are in memory.
   void settle(const u64* at, u64 lanes, int bytes);
@@ -45,6 +50,7 @@ class StoreBuffer {
     int wave = 0, bytes = 0;
     u64 number = 0;  // of the wave's vector memory instructions
     u64 lanes = 0;   // not in memory yet
+    bool before_barrier = false;
     AddressRange range;
     u64 at[kLanes];
     std::byte data[kLanes][kMostBytes];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace attest::emulator {
 namespace {
@@ -23,12 +24,17 @@ Dim3 id_of(const Dim3& grid, u32 workgroup) {
   return {workgroup % grid.x, workgroup / grid.x % grid.y, workgroup / grid.x / grid.y};
 }
 
-// "a.hip:38:19 < b.hip:3:1" without the columns: two instructions of one line are one mistake. A pc
-// stays.
+// "a.hip:38:19 < b.hip:3:1 < c.hip:9:2" as "a.hip:38 < b.hip:3": two instructions of one line are
+// one mistake, but not two calls of one inlined helper. A pc stays.
 std::string line_of(std::string_view place) {
-  const std::string_view first = place.substr(0, place.find(" < "));
-  const std::size_t column = first.rfind(':');
-  return std::string(first.substr(0, std::min(column, first.size())));
+  std::string line;
+  for (int frame = 0; frame < 2 && !place.empty(); ++frame) {
+    const std::size_t end = std::min(place.find(" < "), place.size());
+    const std::string_view first = place.substr(0, end);
+    line += first.substr(0, std::min(first.rfind(':'), first.size()));
+    place.remove_prefix(std::min(end + 3, place.size()));
+  }
+  return line;
 }
 
 }  // namespace
@@ -80,8 +86,12 @@ std::vector<CheckReport> Reports::take() {
   std::vector<Entry> entries;
   for (auto& [key, entry] : found_) entries.push_back(std::move(entry));
   found_.clear();
+  // What nobody wrote is often what a race or a missing wait left: the cause comes first.
+  const auto rank = [](const Entry& e) {
+    return std::pair{e.report.check == Check::kUninitialised, e.order};
+  };
   std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.order < b.order; });
+            [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
   std::vector<CheckReport> merged;
   for (Entry& entry : entries) {
     CheckReport& report = entry.report;

@@ -30,6 +30,9 @@ class PlantedLaunch {
 
   // `out`, when all workgroups have ended.
   Floats run(const std::string& kernel, std::uint64_t seed = 0) {
+    return run(kernel, Schedule{.seed = seed});
+  }
+  Floats run(const std::string& kernel, Schedule schedule) {
     Floats data(kGroups * kThreads, 0.0f), out(data.size());
     for (std::size_t i = 0; i < data.size(); i += 32) data[i] = 1;  // weights
     const std::vector<std::uint32_t> sync(64, 0);
@@ -40,7 +43,7 @@ class PlantedLaunch {
     EXPECT_TRUE(function.ok()) << function.trouble().text;
     KernelArguments arguments;
     arguments.add(data_.address).add(sync_.address).add(out_.address).add(std::int32_t{kGroups});
-    device_->set_schedule({.seed = seed});
+    device_->set_schedule(schedule);
     EXPECT_TRUE(device_->launch(*function, {{kGroups, 1, 1}, {kThreads, 1, 1}}, arguments).ok());
     const Outcome done = device_->synchronize();
     EXPECT_TRUE(done.ok()) << done.trouble().text;
@@ -104,6 +107,22 @@ TEST(Visibility, AMergeWithItsFencesIsSilentUnderEveryCheckAndSchedule) {
       for (const CheckReport& report : launch.reports()) {
         FAIL() << kernel << " seed " << seed << ": " << to_string(report);
       }
+    }
+  }
+}
+
+// Also where several workgroups run at once, and where their stores are late: without checks, which
+// a late store would bypass.
+TEST(Visibility, AMergeWithItsFencesIsRightUnderSchedulesThatInterleaveAndDelay) {
+  for (const char* kernel : {"last_arriver", "last_arriver_ordered_counter"}) {
+    PlantedLaunch plain{CheckSet()}, checked(CheckSet::all());
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      for (const ScheduleKind kind : {ScheduleKind::kInterleaved, ScheduleKind::kDelayed})
+        ASSERT_EQ(plain.run(kernel, {.seed = seed, .kind = kind})[1], sum_of_parts(1))
+            << kernel << " seed " << seed;
+      checked.run(kernel, {.seed = seed, .kind = ScheduleKind::kInterleaved});
+      for (const CheckReport& report : checked.reports())
+        FAIL() << kernel << " seed " << seed << ": " << to_string(report);
     }
   }
 }
