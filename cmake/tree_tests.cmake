@@ -33,7 +33,8 @@ target_link_libraries(attest_headers_host PRIVATE attest_options fmt::fmt nlohma
 target_include_directories(attest_headers_host SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
 # What tests' headers find these at does not matter to whether they compile.
 target_compile_definitions(attest_headers_host PRIVATE
-  ATTEST_SOURCE_DIR="" ATTEST_CODE_OBJECT_DIR="" ATTEST_TEST_KERNELS_DIR="")
+  ATTEST_SOURCE_DIR="" ATTEST_CODE_OBJECT_DIR="" ATTEST_TEST_KERNELS_DIR=""
+  ATTEST_PLANTED_SOURCES="" ATTEST_PLANTED_OBJECTS="")
 target_compile_options(attest_headers_host PRIVATE -O0)
 add_custom_target(attest_headers DEPENDS ${attest_device_stamps})
 add_dependencies(attest_headers attest_headers_host)

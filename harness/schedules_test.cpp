@@ -49,7 +49,7 @@ class ExploreSchedules : public testing::Test {
   }
 
   GridDevice device_;
-  Case case_ = *parse_token("v1:k=fake_kernel:h=2:s=40:splits=2:dist=needles:seed=5:sched=9");
+  Case case_ = *parse_token("v1:k=fake_kernel:h=2:s=300:splits=3:dist=needles:seed=5:sched=9");
   int judged_ = 0;
 };
 
@@ -66,7 +66,7 @@ TEST_F(ExploreSchedules, TheFirstThatFailsIsTheCaseThatIsTold) {
       explore([](const Schedule& s) { return s.kind == ScheduleKind::kDelayed; }, 24);
   EXPECT_EQ(explored.verdict.status, Status::kFailed);
   EXPECT_EQ(to_token(explored.c),
-            "v1:k=fake_kernel:h=2:s=40:splits=2:dist=needles:seed=5:sched=d6");
+            "v1:k=fake_kernel:h=2:s=300:splits=3:dist=needles:seed=5:sched=d6");
   EXPECT_EQ(explored.verdict.schedules, 4);
 }
 

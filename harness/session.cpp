@@ -128,6 +128,7 @@ OutputSizes larger_of(const OutputSizes& a, const OutputSizes& b) {
 
 void Session::open(const std::string& code_objects, std::initializer_list<const Inputs*> inputs,
                    const OutputSizes& sizes) {
+  device_.take_reports();  // of a session that ended before it collected: not this one's
   const auto module =
       device_.load_module(code_objects + "/" + kernel_.code_object(device_.target()));
   if (!module.ok()) return bench_.fail(module.trouble());
@@ -271,7 +272,8 @@ Graph Session::capture(const Problem& problem) {
   return failed() ? Graph{} : *graph;
 }
 
-void Session::replay(Graph graph) {
+void Session::replay(Graph graph, const Problem& problem) {
+  if (!failed()) describe_outputs(problem);
   timed([&] { return device_.replay(graph); });
 }
 
@@ -298,13 +300,22 @@ Output Session::read(const Problem& problem) {
   return parse(problem, ignored);
 }
 
+// What the checks had found by then may say why.
+Trouble Session::trouble_with_reports() {
+  Trouble trouble = bench_.trouble();
+  for (const CheckReport& report : device_.take_reports()) {
+    if (!report.benign) trouble.text += "\nand " + to_string(report);
+  }
+  return trouble;
+}
+
 Result<Output> Session::collect(const Problem& problem, const Inputs& inputs) {
-  if (failed()) return trouble();
+  if (failed()) return trouble_with_reports();
   std::vector<std::string> damage = bench_.guard_damage();
   Output output = parse(problem, damage);
   find_written_tails(problem, damage);
   find_changed_inputs(inputs, damage);
-  if (failed()) return trouble();
+  if (failed()) return trouble_with_reports();
   for (const CheckReport& report : device_.take_reports())
     (report.benign ? output.remarks : damage).push_back(to_string(report));
   output.damage = std::move(damage);

@@ -42,7 +42,7 @@ class Session {
   // `problem` fits into the buffers.
   void launch(const Problem& problem);
   Graph capture(const Problem& problem);
-  void replay(Graph graph);
+  void replay(Graph graph, const Problem& problem);
 
   // What outputs and workspaces hold now, in the layout of `problem`; no look at anything else.
   Output read(const Problem& problem);
@@ -59,6 +59,7 @@ class Session {
   Output parse(const Problem& problem, std::vector<std::string>& damage);
   void find_changed_inputs(const Inputs& inputs, std::vector<std::string>& damage);
   void find_written_tails(const Problem& problem, std::vector<std::string>& damage);
+  Trouble trouble_with_reports();
   // What a launch may do to each buffer, for a device that checks it.
   void describe_inputs(const Inputs& inputs);
   void describe_outputs(const Problem& problem);

@@ -66,12 +66,12 @@ TEST(Session, AReplaySeesWhatWasChangedInPlace) {
   Trial t("v1:h=1:s=80:splits=1");
   const Graph graph = t.session.capture(t.c.problem);
   EXPECT_EQ(t.session.read(t.c.problem).o[0], kPoison16) << "a capture runs nothing";
-  t.session.replay(graph);
+  t.session.replay(graph, t.c.problem);
   const Output before = t.collected();
   t.inputs.kv_last_page_len = {1};
   t.inputs.kv_indptr = {0, 33};  // 33 tokens
   t.session.write(t.inputs);
-  t.session.replay(graph);
+  t.session.replay(graph, t.c.problem);
   const Output after = t.collected();
   EXPECT_NE(before.lse, after.lse);
   t.c.problem.s_kv = {33};

@@ -28,6 +28,7 @@ std::string place_of(const Move& move, const std::vector<Step>& commands) {
 // that is no pass.
 void add(const Verdict& verdict, Verdict& all) {
   all.checked += verdict.checked;
+  all.remarks.insert(all.remarks.end(), verdict.remarks.begin(), verdict.remarks.end());
   for (const Worst& worst : verdict.worst) {
     const auto known = std::find_if(all.worst.begin(), all.worst.end(),
                                     [&](const Worst& w) { return w.tensor == worst.tensor; });
@@ -143,7 +144,7 @@ class Trajectory {
       session_.poison_outputs();
     }
     dirty_ = false;
-    verb == Verb::kReplay ? session_.replay(graph_) : session_.launch(problem);
+    verb == Verb::kReplay ? session_.replay(graph_, problem) : session_.launch(problem);
     auto output = session_.collect(problem, memory_.inputs());
     if (!output.ok()) return verdict_of(output.trouble(), kernel_.name());
     Verdict verdict = judged(problem, before, *output);
@@ -158,7 +159,7 @@ class Trajectory {
     auto judged = oracle_verdict(subject, memory_.inputs(), output, options_);
     if (!judged.ok()) return verdict_of(judged.trouble(), kernel_.name());
     Verdict& verdict = judged->verdict;
-    if (verdict.status == Status::kFailed && verdict.wrong > 0 &&
+    if (verdict.status == Status::kFailed && verdict.wrong > 0 && output.damage.empty() &&
         is_stale(subject, output, previous_, judged->wanted)) {
       set_kind("stale", verdict);
       verdict.reason +=

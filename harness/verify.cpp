@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <new>
+#include <optional>
 
 #include "fuzz/distributions/distribution.hpp"
 #include "harness/bucket.hpp"
@@ -69,30 +69,39 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   return verdict;
 }
 
-// The first verdict that is not a pass, or of several that differ in that a suspicion with the
-// reason.
+// Whether other sums could have made it right: a crash, a race or a machine without memory they
+// could not.
+bool is_of_numbers(const Verdict& v) {
+  return v.status == Status::kSuspect || (v.status == Status::kFailed && v.wrong > 0);
+}
+
+// A pass under all, or what is wrong under any; a number that is wrong under some alone is suspect.
 Verdict verify_ariths(const Kernel& kernel, Device& device, const Case& c,
                       const VerifyOptions& options) {
-  std::vector<Verdict> verdicts;
-  std::string passes, others;
+  std::optional<Verdict> first, wrong;
+  std::string right_under, wrong_under;
   for (const Arith arith : options.ariths) {
     device.set_arith(arith);
-    verdicts.push_back(verify_supported(*kernel.fresh(), device, c, options));
-    std::string& names =
-        is_finding(verdicts.back().status) ? others : passes;  // vacuous is no other answer
+    Verdict verdict = verify_supported(*kernel.fresh(), device, c, options);
+    const bool is_wrong = is_of_numbers(verdict);
+    if (!is_wrong && (is_finding(verdict.status) || verdict.status == Status::kInfra)) {
+      device.set_arith(options.ariths.front());
+      verdict.reason = fmt::format("under the arithmetic {}: {}", to_string(arith), verdict.reason);
+      return verdict;
+    }
+    std::string& names = is_wrong ? wrong_under : right_under;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(arith));
+    if (!first) first = verdict;
+    if (is_wrong && !wrong) wrong = std::move(verdict);
   }
   device.set_arith(options.ariths.front());
-  const auto wrong = std::find_if(verdicts.begin(), verdicts.end(),
-                                  [](const Verdict& v) { return is_finding(v.status); });
-  if (wrong == verdicts.end()) return verdicts.front();
-  if (passes.empty()) return *wrong;
-  Verdict verdict = *wrong;
-  verdict.reason = fmt::format("{}: right under the arithmetic {} alone, not under {}, where: {}",
-                               kernel.name(), passes, others, wrong->reason);
-  verdict.status = Status::kSuspect;
-  verdict.bucket = to_string(Bucket{"suspect", "arith", "all", std::string(kernel.name())});
-  return verdict;
+  if (!wrong) return *first;
+  if (right_under.empty()) return *wrong;
+  wrong->reason = fmt::format("{}: right under the arithmetic {} alone, not under {}, where: {}",
+                              kernel.name(), right_under, wrong_under, wrong->reason);
+  wrong->status = Status::kSuspect;
+  wrong->bucket = to_string(Bucket{"suspect", "arith", "all", std::string(kernel.name())});
+  return *wrong;
 }
 
 }  // namespace

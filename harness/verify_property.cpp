@@ -49,10 +49,10 @@ class KernelLab final : public Lab {
     session.write(before_inputs);
     if (earlier == Earlier::kCaptured) {
       const Graph graph = session.capture(before.problem);
-      session.replay(graph);
+      session.replay(graph, before.problem);
       session.write(inputs);
       session.poison_outputs();
-      session.replay(graph);
+      session.replay(graph, c.problem);
     } else {
       session.launch(before.problem);
       session.leave_outputs();

@@ -167,9 +167,16 @@ TEST(Verify, SkipsWhatTheKernelDoesNotTakeAndSaysWhy) {
 class WatchedDevice : public FakeDevice {
  public:
   void set_arith(Arith arith) override { this->arith = arith; }
-  std::vector<CheckReport> take_reports() override { return std::exchange(reports, {}); }
+  Outcome synchronize() override {
+    found_ = std::exchange(reports, {});
+    return FakeDevice::synchronize();
+  }
+  std::vector<CheckReport> take_reports() override { return std::exchange(found_, {}); }
   Arith arith = Arith::kFma;
-  std::vector<CheckReport> reports;
+  std::vector<CheckReport> reports;  // of the next launch
+
+ private:
+  std::vector<CheckReport> found_;
 };
 
 // Right under some arithmetics alone.
@@ -210,6 +217,36 @@ TEST(Verify, RightUnderSomeArithmeticsAloneIsSuspect) {
   EXPECT_EQ(verified_under(all, all).status, Status::kFailed);
   EXPECT_EQ(verified_under({Arith::kCdna3}, {Arith::kCdna3}).status, Status::kFailed);
   EXPECT_EQ(verified_under({Arith::kCdna3}, {Arith::kExact}).status, Status::kPassed);
+}
+
+TEST(Verify, ACrashUnderOneArithmeticIsACrash) {
+  WatchedDevice device;
+  device.ends_with = {TroubleKind::kCrashed, "the kernel trapped"};
+  const Verdict verdict =
+      verify(LeaningKernel({Arith::kCdna3}), device, *parse_token("v1:h=2:s=100:splits=1"),
+             {.code_objects = {}, .ariths = {Arith::kFma, Arith::kCdna3}});
+  EXPECT_EQ(verdict.status, Status::kCrashed);
+  EXPECT_TRUE(verdict.reason.starts_with("under the arithmetic fma: ")) << verdict.reason;
+}
+
+// They say why, and are not charged to the next case on the device.
+TEST(Verify, WhatTheChecksFoundBeforeACrashIsToldWithIt) {
+  WatchedDevice device;
+  device.ends_with = {TroubleKind::kCrashed,
+                      "a read is outside every buffer: far\n  kernel a_stage1, w"};
+  device.reports = {{.check = Check::kWaits,
+                     .kernel = "a_stage1",
+                     .place = "a.s:12:1",
+                     .instruction = "v_mov_b32 v0, v1",
+                     .what = "reads v1",
+                     .who = "wave 0"}};
+  const Case c = *parse_token("v1:h=2:s=100:splits=1");
+  const Verdict crashed = verify(FakeKernel(), device, c, {});
+  EXPECT_EQ(crashed.status, Status::kCrashed);
+  EXPECT_EQ(crashed.bucket, "stage1.oob.far.fake_kernel");
+  EXPECT_NE(crashed.reason.find("and check waits: reads v1"), std::string::npos) << crashed.reason;
+  device.ends_with = {};
+  EXPECT_EQ(verify(FakeKernel(), device, c, {}).status, Status::kPassed);
 }
 
 TEST(Verify, WhatTheChecksFindFailsAndWhatNoResultShowsIsARemark) {
