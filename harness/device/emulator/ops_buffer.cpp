@@ -86,10 +86,11 @@ Flow outside(Wave& w, const Inst& in, int lane, u64 address, u32 bytes) {
 }
 
 void watch(const Wave& w, const Inst& in, AccessKind kind, int bytes, LaneBytes* a,
-           int data_row = -1) {
+           int data_row = -1, int dword = 0) {
   if (Monitor* const monitor = w.group->monitor) {
-    monitor->global(w, in, a->at, {.kind = kind, .bytes = bytes, .lanes = w.exec() & a->in_range},
-                    data_row);
+    const Access access{
+        .kind = kind, .bytes = bytes, .lanes = w.exec() & a->in_range, .dword = dword};
+    monitor->global(w, in, a->at, access, data_row);
   }
   if (w.group->stores) w.group->stores->settle(a->at, w.exec() & a->in_range, bytes);
 }
@@ -101,7 +102,8 @@ Flow move(Wave& w, const Inst& in, LaneBytes& a, int reg) {
   constexpr u32 kBytes = sizeof(T) * kCount;
   if (const int lane = check(w, in, a, kBytes); lane >= 0)
     return outside(w, in, lane, a.at[lane], kBytes);
-  watch(w, in, kStore ? AccessKind::kStore : AccessKind::kLoad, kBytes, &a, kStore ? reg : -1);
+  watch(w, in, kStore ? AccessKind::kStore : AccessKind::kLoad, kBytes, &a, kStore ? reg : -1,
+        reg - in.op[0].reg);
   StoreBuffer* const stores = kStore ? w.group->stores : nullptr;
   if (stores) stores->begin(w.id, a.at, w.exec() & a.in_range, kBytes);
   for (int l = 0; l < kLanes; ++l) {

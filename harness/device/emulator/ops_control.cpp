@@ -2,6 +2,8 @@
 // MI300 ISA, chapters 4, 8 and 12.5.
 #include <fmt/format.h>
 
+#include <array>
+
 #include "harness/device/emulator/checks/monitor.hpp"
 
 namespace attest::emulator {
@@ -151,23 +153,23 @@ Flow buffer_load(Wave& w, const Inst& in) {
                                                                : static_cast<u32>(in.op[2].value)) +
                       static_cast<u32>(in.offset)) &
                      ~3u;
-  for (int i = 0; i < kDwords; ++i) {
-    const u64 at = offset + 4 * static_cast<u64>(i);
-    u32 value = 0;
-    if (at + 4 <= records) {
-      const Allocation* found = w.group->memory->find(base + at);
-      if (!found || base + at + 4 > found->end) {
-        watch_outside(w, in, base + at, 4);
-        return fault(w, in,
-                     fmt::format("scalar buffer read at {:#x} is outside every buffer: {}",
-                                 base + at, w.group->memory->nearest(base + at)));
-      }
-      u64 address = base + at;
-      watch_scalar(w, in, &address, 4);
-      std::memcpy(&value, reinterpret_cast<const void*>(address), 4);
-    }
-    w.s[in.op[0].reg + i] = value;
+  int inside = 0;  // dwords, the first ones
+  for (u64 end = offset + 4; inside < kDwords && end <= records; ++inside, end += 4) {
+    const Allocation* found = w.group->memory->find(base + end - 4);
+    if (found && base + end <= found->end) continue;
+    watch_outside(w, in, base + end - 4, 4);
+    return fault(w, in,
+                 fmt::format("scalar buffer read at {:#x} is outside every buffer: {}",
+                             base + end - 4, w.group->memory->nearest(base + end - 4)));
   }
+  std::array<u32, kDwords> values{};
+  if (inside > 0) {
+    u64 address = base + offset;
+    watch_scalar(w, in, &address, 4 * inside);
+    std::memcpy(values.data(), reinterpret_cast<const void*>(address),
+                4 * static_cast<std::size_t>(inside));
+  }
+  std::memcpy(&w.s[in.op[0].reg], values.data(), sizeof values);
   return Flow::kNext;
 }
 

@@ -11,7 +11,7 @@ struct Access {
   int bytes = 0;  // of a lane: 1 to 64, for scalar loads
   u64 lanes = 0;  // that access; a scalar load: lane 0 alone
   bool scalar = false;
-  int dword = 0;  // of a load with two addresses: where in its destination these begin
+  int dword = 0;  // of a load in parts: where in its destination this one begins
 };
 
 }  // namespace attest::emulator

@@ -64,6 +64,7 @@ u64 GlobalChecks::access(const Wave& w, const Inst& in, const u64* at, const Acc
                          int data_row) {
   const bool writes = access.kind != AccessKind::kLoad;
   u64 undefined = 0;
+  undefined_dwords_ = {};
   TrackedBuffer*& last = last_of_[in.index];
   for (u64 left = access.lanes; left != 0;) {
     u64 inside = last ? last->lanes_inside(at, left) : 0;
@@ -122,6 +123,11 @@ u64 GlobalChecks::look_for_unwritten(TrackedBuffer& buffer, const Wave& w, const
                                      const u64* at, const Access& access) {
   u64 missing = 0;
   if (access.kind != AccessKind::kStore) missing = buffer.reads_unwritten(at, access);
+  for (int dword = 0; missing != 0 && dword < (access.bytes + 3) / 4; ++dword) {
+    Access part = access;
+    part.lanes = missing;
+    undefined_dwords_[static_cast<std::size_t>(dword)] |= buffer.dword_unwritten(at, part, dword);
+  }
   if (access.kind == AccessKind::kLoad) return missing;
   buffer.written.write(at, access.lanes, buffer.begin, access.bytes);
   // What an atomic makes of it is in memory at once. A swap keeps nothing of it.

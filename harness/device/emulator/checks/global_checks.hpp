@@ -1,6 +1,7 @@
 // Global memory: tensors' extents, bytes that nobody wrote, races between workgroups, and what was
 // released.
 #pragma once
+#include <array>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ class GlobalChecks {
   // lanes of a load that read what nobody wrote. A store of such data is a mistake where it
   // happens (register_checks); what it stores is not one once more.
   u64 access(const Wave& w, const Inst& in, const u64* at, const Access& access, int data_row);
+  // Of the last access with such lanes: those of its dwords.
+  u64 undefined_dword(int dword) const {
+    return undefined_dwords_[static_cast<std::size_t>(dword)];
+  }
   // An access that is in no allocation.
   void outside(const Wave& w, const Inst& in, int lane, u64 address, int bytes);
 
@@ -50,6 +55,7 @@ class GlobalChecks {
   TrackedBuffers buffers_;
   TrackedBuffers adopted_;               // code objects' variables that this launch writes
   std::vector<TrackedBuffer*> last_of_;  // [instruction] the buffer it accessed last
+  std::array<u64, 16> undefined_dwords_{};
 };
 
 }  // namespace attest::emulator

@@ -158,7 +158,7 @@ std::vector<CheckReport> run_unwritten(const std::string& kernel, const CheckSet
 }
 
 TEST(UninitialisedGlobalCheck, FindsEachPlantedReadOfWhatNobodyWroteAndNoOther) {
-  expect_what_is_planted("uninit_global.hip", 11,
+  expect_what_is_planted("uninit_global.hip", 19,
                          [](const std::string& kernel, std::uint64_t seed) {
                            return run_unwritten(kernel, CheckSet::all(), seed);
                          });

@@ -115,8 +115,9 @@ u64 LdsChecks::access(const Wave& w, const Inst& in, const u32* at, const Access
                                                          : 0;
 }
 
-void LdsChecks::dma(const Wave& w, const Inst& in, const u32* at, const Access& access) {
-  this->access(w, in, at, access, -1, 0);
+void LdsChecks::dma(const Wave& w, const Inst& in, const u32* at, const Access& access,
+                    u64 undefined) {
+  this->access(w, in, at, access, -1, undefined);
 }
 
 void LdsChecks::races(const Slot& slot, const Now& now) {
@@ -222,8 +223,9 @@ u64 LdsChecks::undefined_lanes(LdsShadow& shadow, const LdsLanes& a) {
 void LdsChecks::store_undefined(LdsShadow& shadow, const Now& now, u64 lanes) {
   const LdsLanes& a = now.lanes;
   for (int i = 0; i < a.bytes; ++i) {
-    const u64 of_dword =
-        registers_ ? lanes & registers_->undefined(now.w, now.data_row + i / 4) : lanes;
+    const u64 of_dword = registers_ && now.data_row >= 0
+                             ? lanes & registers_->undefined(now.w, now.data_row + i / 4)
+                             : lanes;
     for (u64 left = of_dword; left != 0; left &= left - 1) {
       shadow.bits(a.at[std::countr_zero(left)] + static_cast<u32>(i)) |= LdsShadow::kUndefined;
     }

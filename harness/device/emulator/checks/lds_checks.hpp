@@ -34,8 +34,9 @@ class LdsChecks {
   // the lanes of a load that read what nobody wrote.
   u64 access(const Wave& w, const Inst& in, const u32* at, const Access& access, int data_row,
              u64 undefined_data);
-  // Bytes that a load brings to LDS without a register (buffer_load ... lds).
-  void dma(const Wave& w, const Inst& in, const u32* at, const Access& access);
+  // Bytes that a load brings to LDS without a register (buffer_load ... lds); in the lanes of
+  // `undefined` nobody wrote them.
+  void dma(const Wave& w, const Inst& in, const u32* at, const Access& access, u64 undefined);
   void at_barrier(const Wave& w);  // before it waits
   void barrier_released(const Workgroup& group);
 

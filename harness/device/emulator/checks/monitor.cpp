@@ -65,8 +65,11 @@ u64 Monitor::undefined_data(const Wave& w, const Access& access, int data_row) c
 
 void Monitor::global(const Wave& w, const Inst& in, u64* at, const Access& access, int data_row) {
   if (global_) {
-    const u64 read = global_->access(w, in, at, access, data_row);
-    if (registers_) registers_->loads_undefined(read);
+    brought_undefined_ = global_->access(w, in, at, access, data_row);
+    if (registers_ && brought_undefined_) {
+      for (int dword = 0; dword < (access.bytes + 3) / 4; ++dword)
+        registers_->loads_undefined(global_->undefined_dword(dword), access.dword + dword);
+    }
   }
   if (caches_) caches_->translate(w, in, at, access);
 }
@@ -75,9 +78,13 @@ void Monitor::lds(const Wave& w, const Inst& in, const u32* at, const Access& ac
   if (!lds_) return;
   const u64 read = lds_->access(w, in, at, access, data_row, undefined_data(w, access, data_row));
   if (!registers_ || !read) return;
+  registers_->loads_undefined_lds(in, lds_->undefined_byte());
   for (int dword = 0; dword < (access.bytes + 3) / 4; ++dword)
-    registers_->loads_undefined_dword(in, lds_->undefined_dword(dword), access.dword + dword,
-                                      lds_->undefined_byte());
+    registers_->loads_undefined(lds_->undefined_dword(dword), access.dword + dword);
+}
+void Monitor::lds_dma(const Wave& w, const Inst& in, const u32* at, const Access& access) {
+  if (lds_) lds_->dma(w, in, at, access, brought_undefined_ & access.lanes);
+  brought_undefined_ = 0;
 }
 void Monitor::cache_control(const Wave& w, const Inst& in) {
   if (caches_) caches_->cache_control(w, in);

@@ -51,9 +51,8 @@ class Monitor {
   // first vector register of its data, else -1.
   void global(const Wave& w, const Inst& in, u64* at, const Access& access, int data_row);
   void lds(const Wave& w, const Inst& in, const u32* at, const Access& access, int data_row);
-  void lds_dma(const Wave& w, const Inst& in, const u32* at, const Access& access) {
-    if (lds_) lds_->dma(w, in, at, access);
-  }
+  // What a load brings to LDS without a register; after global() of the same instruction.
+  void lds_dma(const Wave& w, const Inst& in, const u32* at, const Access& access);
   void cache_control(const Wave& w, const Inst& in);
   // Whether global() says where bytes lie: from then on they may move.
   bool moves_accesses() const { return caches_.has_value(); }
@@ -78,6 +77,7 @@ class Monitor {
   std::optional<BarrierChecks> barriers_;
   std::optional<GlobalChecks> global_;
   std::optional<XcdCaches> caches_;
+  u64 brought_undefined_ = 0;  // lanes of the last load from memory that read what nobody wrote
 };
 
 }  // namespace attest::emulator

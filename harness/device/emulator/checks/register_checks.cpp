@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "harness/device/emulator/indexing.hpp"
+
 namespace attest::emulator {
 namespace {
 
@@ -44,7 +48,7 @@ std::string_view reached_by(Role role) {
 void RegisterChecks::begin_launch(const Program& program, const ProgramUses& uses, int waves) {
   lds_byte_.clear();
   uses_ = &uses;
-  loaded_undefined_ = 0;
+  loaded_undefined_ = false;
   clears_ = false;
   states_.resize(static_cast<std::size_t>(waves));
   auto& spreads = spreads_[&program];
@@ -71,16 +75,27 @@ void RegisterChecks::count(const Wave& w, const Inst& in, const Uses& uses, Stat
 }
 
 void RegisterChecks::look(const Wave& w, const Inst& in, const Uses& uses, State& s) {
-  // Its registers are not those in the text, and are not followed.
-  const bool indexed = in.indexed && w.mode & kModeGprIndex;
-  if (waits_ && !indexed) look_for_waits(w, in, uses, s);
-  if (!uninitialised_) return;
-  if (!indexed) return look_for_undefined(w, in, uses, s);
-  const int moved = w.s[kM0] >> 15 & 1 ? static_cast<int>(w.s[kM0] & 0xff) : 0;
-  for (const Span& span : uses.destinations()) {
-    for (int row = span.row; row < span.row + span.count; ++row)
-      s.undefined.set(std::min(row < kAccBase ? row + moved : row, kRows - 1), 0, 0);
+  if (waits_) look_for_waits(w, in, uses, s);
+  if (uninitialised_) look_for_undefined(w, in, uses, s);
+}
+
+// Under VGPR indexing: at the registers that it has now.
+void RegisterChecks::look_at_moved(const Wave& w, const Inst& in, const Uses& uses, State& s) {
+  Inst moved = in;
+  Uses there = uses;
+  for (std::size_t slot = 0; slot < moved.op.size(); ++slot) {
+    const u32 shift = index_shift(w, in, static_cast<int>(slot));
+    Operand& op = moved.op[slot];
+    // It will stop the launch.
+    if (shift != 0 && op.reg + shift + op.count > kAccBase) return;
+    op.reg = static_cast<u16>(op.reg + shift);
+    const auto move = [&](Span& span) {
+      if (span.slot == static_cast<int>(slot)) span.row = static_cast<u16>(span.row + shift);
+    };
+    std::for_each_n(there.read.begin(), there.reads, move);
+    std::for_each_n(there.written.begin(), there.writes, move);
   }
+  look(w, moved, there, s);
 }
 
 void RegisterChecks::look_for_waits(const Wave& w, const Inst& in, const Uses& uses, State& s) {
@@ -176,19 +191,12 @@ void RegisterChecks::report_undefined(const Wave& w, const Inst& in, const Span&
   }
 }
 
-void RegisterChecks::loads_undefined_dword(const Inst& in, u64 lanes, int dword, i64 lds_byte) {
-  loaded_dwords_[static_cast<std::size_t>(dword)] |= lanes;
-  by_dword_ = true;
-  lds_byte_.try_emplace(in.index, lds_byte);
-}
-
 void RegisterChecks::finish_load(const Wave& w, const Inst& in) {
   const Uses& uses = (*uses_)[in.index];
   if (uninitialised_ && uses.transfer != Transfer::kNone)
-    states_[w.shadow].undefined.load(w, in, uses, loaded_undefined_, loaded_dwords_);
-  loaded_undefined_ = 0;
+    states_[w.shadow].undefined.load(w, in, uses, loaded_dwords_);
+  loaded_undefined_ = false;
   loaded_dwords_ = {};
-  by_dword_ = false;
   clears_ = false;
 }
 

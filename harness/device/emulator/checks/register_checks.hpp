@@ -22,16 +22,23 @@ class RegisterChecks {
   void before(const Wave& w, const Inst& in) {
     const Uses& uses = (*uses_)[in.index];
     State& s = states_[w.shadow];
-    if (uses.touched.meets(s.loads.rows, s.undefined.rows)) look(w, in, uses, s);
+    if (in.indexed && w.mode & kModeGprIndex) {
+      look_at_moved(w, in, uses, s);
+    } else if (uses.touched.meets(s.loads.rows, s.undefined.rows)) {
+      look(w, in, uses, s);
+    }
     if (uses.counted || uses.waits) count(w, in, uses, s);
   }
   void after(const Wave& w, const Inst& in) {
-    if (loaded_undefined_ | u64{clears_} | u64{by_dword_}) finish_load(w, in);
+    if (clears_ || loaded_undefined_) finish_load(w, in);
   }
-  // Of the load that runs: lanes that read what nobody wrote, in all of its destination or in one
-  // dword of it. `lds_byte`: the first such byte.
-  void loads_undefined(u64 lanes) { loaded_undefined_ |= lanes; }
-  void loads_undefined_dword(const Inst& in, u64 lanes, int dword, i64 lds_byte);
+  // Of the load that runs: lanes that read what nobody wrote in a dword of its destination.
+  void loads_undefined(u64 lanes, int dword) {
+    loaded_dwords_[static_cast<std::size_t>(dword)] |= lanes;
+    loaded_undefined_ = true;
+  }
+  // `byte`: the first such one, of a load from LDS.
+  void loads_undefined_lds(const Inst& in, u32 byte) { lds_byte_.try_emplace(in.index, byte); }
   // Lanes of a vector register (row: a0 is 256) that hold what nobody wrote.
   u64 undefined(const Wave& w, int row) const {
     return uninitialised_ ? states_[w.shadow].undefined.lanes(row) : 0;
@@ -53,6 +60,7 @@ class RegisterChecks {
   const PendingLoads& loads(const Wave& w) const { return states_[w.shadow].loads; }
 
   void look(const Wave& w, const Inst& in, const Uses& uses, State& s);
+  void look_at_moved(const Wave& w, const Inst& in, const Uses& uses, State& s);
   void count(const Wave& w, const Inst& in, const Uses& uses, State& s);
   void finish_load(const Wave& w, const Inst& in);
   void look_for_waits(const Wave& w, const Inst& in, const Uses& uses, State& s);
@@ -67,11 +75,10 @@ class RegisterChecks {
   std::map<const Program*, std::vector<Spread>> spreads_;
   const std::vector<Spread>* spread_ = nullptr;  // [instruction]
   std::vector<State> states_;
-  u64 loaded_undefined_ = 0;
-  std::array<u64, 4> loaded_dwords_{};  // the same of single dwords
-  bool by_dword_ = false;
-  std::map<u32, i64> lds_byte_;  // [instruction] of its first load that read what nobody wrote
-  bool clears_ = false;          // the load that runs has an undefined destination
+  LoadedDwords loaded_dwords_{};
+  bool loaded_undefined_ = false;  // some lane of those
+  std::map<u32, u32> lds_byte_;    // [instruction] of its first load that read what nobody wrote
+  bool clears_ = false;            // the load that runs has an undefined destination
 };
 
 }  // namespace attest::emulator

@@ -13,7 +13,17 @@ namespace {
 // AMDGPULegalizerInfo.cpp, shouldWidenLoad.
 int first_spare_dword(u64 address, int bytes) {
   const int dwords = bytes / 4;
-  return address % static_cast<u64>(bytes) == 0 ? dwords / 2 + 1 : dwords;
+  const bool widened =
+      std::has_single_bit(static_cast<u32>(bytes)) &&  // else cut off by a resource
+      address % static_cast<u64>(bytes) == 0;
+  return widened ? dwords / 2 + 1 : dwords;
+}
+
+// Whether no byte of a dword is set.
+bool none_set(const GranuleBits& bits, std::size_t buffer_bytes, std::size_t offset) {
+  bool any = false;
+  for (std::size_t b = offset, end = b + 4; b < end; ++b) any |= b < buffer_bytes && bits.all(b, 1);
+  return !any;
 }
 
 // Whether a scalar load has a dword that the program reads and of which no byte is set: it also
@@ -25,10 +35,7 @@ bool scalar_misses(const GranuleBits& bits, std::size_t buffer_bytes, u64 addres
   if (bits.all(offset, bytes)) return false;
   const int needed = first_spare_dword(address, bytes);
   for (int d = 0; d < needed; ++d) {
-    bool any = false;
-    for (std::size_t b = offset + 4 * static_cast<std::size_t>(d), end = b + 4; b < end; ++b)
-      any |= b < buffer_bytes && bits.all(b, 1);
-    if (!any) return true;
+    if (none_set(bits, buffer_bytes, offset + 4 * static_cast<std::size_t>(d))) return true;
   }
   return false;
 }
@@ -82,6 +89,14 @@ u64 TrackedBuffer::reads_unwritten(const u64* at, const Access& access) const {
     return scalar_misses(written.bits(), bytes, at[0], begin, access.bytes) ? 1 : 0;
   }
   return written.bits().holes(at, access.lanes, begin, access.bytes);
+}
+
+u64 TrackedBuffer::dword_unwritten(const u64* at, const Access& access, int dword) const {
+  const u64 first = begin - 4 * static_cast<u64>(dword);  // modulo 2^64
+  if (!access.scalar)
+    return written.bits().holes(at, access.lanes, first, std::min(4, access.bytes - 4 * dword));
+  // A dword that the program does not need reaches nothing.
+  return none_set(written.bits(), bytes, at[0] - first) ? 1 : 0;
 }
 
 std::string TrackedBuffer::nearest_extent(std::size_t offset) const {

@@ -35,7 +35,9 @@ struct TrackedBuffer {
   u64 lanes_inside(const u64* at, u64 lanes) const;
   // Lanes that access a byte outside the tensor. What a scalar load may read beside it, that is.
   u64 outside_tensor(const u64* at, const Access& access) const;
+  // Lanes of a load of which a byte was never written; the same by dword of their accesses.
   u64 reads_unwritten(const u64* at, const Access& access) const;
+  u64 dword_unwritten(const u64* at, const Access& access, int dword) const;
   // "nearest: bytes 0 to 1024"
   std::string nearest_extent(std::size_t offset) const;
 };

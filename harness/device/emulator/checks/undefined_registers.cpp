@@ -39,12 +39,12 @@ u64 UndefinedRegisters::lanes_of(const Span& span, u64 exec, int* row) const {
   return lanes;
 }
 
-void UndefinedRegisters::load(const Wave& w, const Inst& in, const Uses& uses, u64 all,
-                              const std::array<u64, 4>& dwords) {
+void UndefinedRegisters::load(const Wave& w, const Inst& in, const Uses& uses,
+                              const LoadedDwords& undefined) {
   for (const Span& span : uses.destinations()) {
     for (int row = span.row; row < span.row + span.count; ++row) {
       const auto dword = static_cast<std::size_t>(row - span.row);
-      const u64 loaded = all | (dword < dwords.size() ? dwords[dword] : 0);
+      const u64 loaded = dword < undefined.size() ? undefined[dword] : 0;
       if (is_scalar(row)) {
         set(row, loaded ? kAllBits : 0, in.index + 1);
       } else {

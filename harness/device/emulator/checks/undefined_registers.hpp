@@ -30,6 +30,9 @@ enum class Spread : u8 {
 };
 Spread spread_of(std::string_view text, const Uses& uses);
 
+// Lanes of a load by the dword of its destination.
+using LoadedDwords = std::array<u64, 16>;
+
 // Of a vector register a bit is a lane, of a scalar one a bit of it, of SCC bit 0.
 class UndefinedRegisters {
  public:
@@ -47,10 +50,8 @@ class UndefinedRegisters {
 
   // Before an instruction of the arithmetic units, whose results become known or unknown.
   void spread(const Wave& w, const Inst& in, const Uses& uses, Spread how);
-  // After a load: its destination has `loaded` lanes that nobody wrote, and its first dwords those
-  // of `dwords` too.
-  void load(const Wave& w, const Inst& in, const Uses& uses, u64 loaded,
-            const std::array<u64, 4>& dwords);
+  // After a load that brought what nobody wrote to these lanes.
+  void load(const Wave& w, const Inst& in, const Uses& uses, const LoadedDwords& undefined);
 
  private:
   std::array<u64, kRows> lanes_;

@@ -167,6 +167,60 @@ halves_one_by_one:  ; kernel
 	s_endpgm
 	.size halves_one_by_one, .-halves_one_by_one
 
+// --- VGPR indexing: the registers are those that M0 says.
+indexed_destination:  ; kernel
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	v_lshlrev_b32_e32 v0, 2, v0
+	v_mov_b32_e32 v1, 5
+	v_mov_b32_e32 v8, 0
+	s_mov_b32 s8, 2
+	s_set_gpr_idx_on s8, gpr_idx(DST)
+	v_mov_b32_e32 v8, v1
+	s_set_gpr_idx_off
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v0, v10, s[6:7]
+	s_endpgm
+	.size indexed_destination, .-indexed_destination
+
+behind_an_indexed_destination:  ; kernel
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	v_lshlrev_b32_e32 v0, 2, v0
+	v_mov_b32_e32 v1, 5
+	s_mov_b32 s8, 2
+	s_set_gpr_idx_on s8, gpr_idx(DST)
+	v_mov_b32_e32 v8, v1
+	s_set_gpr_idx_off
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v0, v8, s[6:7]  ; finds: uninitialised
+	s_endpgm
+	.size behind_an_indexed_destination, .-behind_an_indexed_destination
+
+indexed_source:  ; kernel
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	v_lshlrev_b32_e32 v0, 2, v0
+	v_mov_b32_e32 v1, 5
+	s_mov_b32 s8, 2
+	s_set_gpr_idx_on s8, gpr_idx(SRC0)
+	v_mov_b32_e32 v8, v1
+	s_set_gpr_idx_off
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v0, v8, s[6:7]  ; finds: uninitialised
+	s_endpgm
+	.size indexed_source, .-indexed_source
+
+indexed_source_of_what_was_written:  ; kernel
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	v_lshlrev_b32_e32 v0, 2, v0
+	v_mov_b32_e32 v3, 5
+	s_mov_b32 s8, 2
+	s_set_gpr_idx_on s8, gpr_idx(SRC0)
+	v_mov_b32_e32 v8, v1
+	s_set_gpr_idx_off
+	s_waitcnt lgkmcnt(0)
+	global_store_dword v0, v8, s[6:7]
+	s_endpgm
+	.size indexed_source_of_what_was_written, .-indexed_source_of_what_was_written
+
 	.macro describe name
 	.globl \name
 	.type \name,@function
@@ -197,6 +251,10 @@ halves_one_by_one:  ; kernel
 	describe masks_bit_by_bit
 	describe half_of_a_pair
 	describe halves_one_by_one
+	describe indexed_destination
+	describe indexed_source
+	describe indexed_source_of_what_was_written
+	describe behind_an_indexed_destination
 
 	.amdgpu_metadata
 amdhsa.version: [1, 2]
@@ -244,6 +302,18 @@ amdhsa.kernels:
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
   - {.name: halves_one_by_one, .symbol: halves_one_by_one.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: indexed_destination, .symbol: indexed_destination.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: indexed_source, .symbol: indexed_source.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: indexed_source_of_what_was_written, .symbol: indexed_source_of_what_was_written.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: behind_an_indexed_destination, .symbol: behind_an_indexed_destination.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
 	.end_amdgpu_metadata
