@@ -147,49 +147,53 @@ constexpr std::string_view kTrajectories[] = {
     ".grow1,3.dirty.replay.add66,1.launch",
 };
 
-// q and the cache in fp8, for kernels that take it (those that do not skip them): each storage and
-// descale factor, contexts short and long, query tokens, heads, pages, sequences without a token.
+// q and the cache in fp8, of AMD's objects, which the user gives (kernels/external): each storage
+// and descale factor, contexts short and long, query tokens, heads, sequences without a token. No
+// kernel that attest ships takes fp8.
 constexpr std::string_view kFp8[] = {
-    "v1:k=mla_decode:qt=fp8:kvt=fp8",
-    "v1:k=mla_decode:s=0,65:splits=1:qt=fp8:kvt=fp8:dist=needles",
-    "v1:k=mla_decode:s=1,63,64,65,127,129,0,600:splits=8:qt=fp8:kvt=fp8:dist=needles",
-    "v1:k=mla_decode:s=1000,90:splits=8:qt=fp8:kvt=fp8:qscale=0.5:kvscale=0.5:dist=one_hot",
-    "v1:k=mla_decode:s=1000:splits=7:qt=fp8:kvt=fp8:qscale=3:kvscale=3:dist=wide_logits",
+    "v1:k=aiter_fp8_gqa16_ps:qt=fp8:kvt=fp8",
+    "v1:k=aiter_fp8_gqa16_ps:s=0,65:splits=1:qt=fp8:kvt=fp8:dist=needles",
+    "v1:k=aiter_fp8_gqa16_ps:s=1,63,64,65,127,129,0,600:splits=8:qt=fp8:kvt=fp8:dist=needles",
+    "v1:k=aiter_fp8_gqa16_ps:s=1000,90:splits=8:qt=fp8:kvt=fp8:qscale=0.5:kvscale=0.5:dist=one_hot",
+    "v1:k=aiter_fp8_gqa16_ps:s=1000:splits=7:qt=fp8:kvt=fp8:qscale=3:kvscale=3:dist=wide_logits",
     // 1e-3 holds numbers up to 0.24: of 0.1 N(0, 1) nearly all.
-    "v1:k=mla_decode:s=777:splits=2:scale=1:qt=fp8:kvt=fp8:qscale=0.001:kvscale=0.001"
+    "v1:k=aiter_fp8_gqa16:s=777:splits=2:scale=1:qt=fp8:kvt=fp8:qscale=0.001:kvscale=0.001"
     ":dist=small_normal",
-    "v1:k=mla_decode:s=500,300:splits=4:qt=fp8:kvt=fp8:kvscale=3:dist=positive",
-    "v1:k=mla_decode:s=500,300:splits=4:qt=fp8:kvt=fp8:qscale=3:dist=head_distinct",
-    "v1:k=mla_decode:s=65,200:q=2:splits=2:qt=fp8:kvt=fp8:kvscale=0.1:dist=needles",
-    "v1:k=mla_decode:s=300,2,129:q=4:splits=2:qt=fp8:kvt=fp8:qscale=0.3:dist=needles",
-    "v1:k=mla_decode:h=128:s=300,65:splits=2:qt=fp8:kvt=fp8:kvscale=0.5:dist=needles",
-    "v1:k=mla_decode:h=128:s=513:q=2:splits=4:qt=fp8:kvt=fp8:dist=monotone",
-    "v1:k=mla_decode:s=16384:splits=16:qt=fp8:kvt=fp8:qscale=0.5:kvscale=3:dist=needles",
+    "v1:k=aiter_fp8_gqa16_ps:s=500,300:splits=4:qt=fp8:kvt=fp8:kvscale=3:dist=positive",
+    "v1:k=aiter_fp8_gqa16:s=500,300:splits=4:qt=fp8:kvt=fp8:qscale=3:dist=head_distinct",
+    "v1:k=aiter_fp8_gqa16_q2_ps:s=66,200:q=2:splits=2:qt=fp8:kvt=fp8:kvscale=0.1:dist=needles",
+    "v1:k=aiter_fp8_gqa16_q4_ps:s=300,4,132:q=4:splits=2:qt=fp8:kvt=fp8:qscale=0.3:dist=needles",
+    "v1:k=aiter_fp8_gqa128_ps:h=128:s=300,65:splits=2:qt=fp8:kvt=fp8:kvscale=0.5:dist=needles",
+    "v1:k=aiter_fp8_gqa128:h=128:s=513:q=2:splits=4:qt=fp8:kvt=fp8:dist=monotone",
+    "v1:k=aiter_fp8_gqa16_ps:s=16384:splits=16:qt=fp8:kvt=fp8:qscale=0.5:kvscale=3:dist=needles",
     // The tokens of a sink lie 6.9, 7.3 and 7.7 nats below it: about 2^-11, under which P without a
     // scale is rounded to 0 though all of them weigh more than the sink does.
-    "v1:k=mla_decode:s=1340:splits=2:qt=fp8:kvt=fp8:dist=sink",
-    "v1:k=mla_decode:s=2981:splits=4:qt=fp8:kvt=fp8:kvscale=0.5:dist=sink",
-    "v1:k=mla_decode:s=6634:splits=1:qt=fp8:kvt=fp8:kvscale=3:dist=sink",
+    "v1:k=aiter_fp8_gqa16_ps:s=1340:splits=2:qt=fp8:kvt=fp8:dist=sink",
+    "v1:k=aiter_fp8_gqa16_ps:s=2981:splits=4:qt=fp8:kvt=fp8:kvscale=0.5:dist=sink",
+    "v1:k=aiter_fp8_gqa16_ps:s=6634:splits=1:qt=fp8:kvt=fp8:kvscale=3:dist=sink",
     // Rescales, and V of one sign.
-    "v1:k=mla_decode:s=2100:splits=16:qt=fp8:kvt=fp8:kvscale=0.1:dist=monotone",
+    "v1:k=aiter_fp8_gqa16_ps:s=2100:splits=16:qt=fp8:kvt=fp8:kvscale=0.1:dist=monotone",
     // The cache alone.
-    "v1:k=mla_decode:s=300,0,65:splits=2:kvt=fp8:kvscale=3:dist=needles",
-    "v1:k=mla_decode:s=1000:q=4:splits=8:kvt=fp8:kvscale=0.5",
-    "v1:k=mla_decode:s=4200,64:splits=64:kvt=fp8:kvscale=0.001:dist=small_normal",
-    // Pads and pages, whose poison is the fp8 NaN.
-    "v1:k=mla_decode:s=200,100:page=64:splits=2:start=3:qpad=8:opad=8:qt=fp8:kvt=fp8:dist=needles",
+    "v1:k=aiter_bf16_fp8_gqa16_ps:s=300,0,65:splits=2:kvt=fp8:kvscale=3:dist=needles",
+    "v1:k=aiter_bf16_fp8_gqa16_ps:s=1000:q=4:splits=8:kvt=fp8:kvscale=0.5",
+    "v1:k=aiter_bf16_fp8_gqa16_ps:s=4200,64:splits=64:kvt=fp8:kvscale=0.001:dist=small_normal",
+    // Slack of the tables.
+    "v1:k=aiter_fp8_gqa16_ps:s=200,100:splits=2:start=3:qt=fp8:kvt=fp8:dist=needles",
 };
 
 constexpr Suite kOwnSuites[] = {
     {"smoke", "small cases of every axis: heads, query tokens, pages, splits, layouts, schedules",
      kSmoke},
-    {"fp8", "q and the cache in fp8: storages, descale factors, P that is rounded to 0", kFp8},
     {"ragged", "one batch from 1 to 327600 tokens, in full size", kRagged},
     {"prefix_boundary", "around the end of a shared prefix of 308736 tokens, in full size",
      kPrefixBoundary},
     {"trajectories",
      "a batch over many launches in the same memory: graphs, reused pages, left workspaces",
      kTrajectories},
+    {"fp8",
+     "q and the cache in fp8: storages, descale factors, P that is rounded to 0; taken by none but "
+     "adapters for code objects of others: give them with --code-object",
+     kFp8, true},
 };
 
 }  // namespace
