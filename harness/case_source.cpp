@@ -58,12 +58,15 @@ class RandomCases final : public CaseSource {
  public:
   explicit RandomCases(const DrawFrom& from) : from_(from) {}
   bool knows(std::int64_t, std::int64_t) const override { return true; }
-  // Where nothing that is wanted applies to what was drawn, another is drawn.
+  // Where nothing that is wanted applies to what was drawn, or its kernel does not take it, another
+  // is drawn.
   Case at(std::int64_t index) const override {
     Case c;
     for (std::uint64_t again = 0; again < kDraws; ++again) {
       const std::uint64_t seed = from_.seed + again * kGolden;
-      c = with_property(from_, index, draw_case(seed, index, {.kernels = from_.kernels}));
+      c = draw_case(seed, index, {.kernels = from_.kernels});
+      if (!kernel_of(from_, c).why_unsupported(c.problem).empty()) continue;
+      c = with_property(from_, index, c);
       if (wanted(from_, property_of(c))) break;
     }
     return c;

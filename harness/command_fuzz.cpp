@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "fuzz/problems/draw.hpp"
 #include "fuzz/properties/property.hpp"
 #include "harness/campaign.hpp"
 #include "harness/campaign_report.hpp"
@@ -30,6 +31,19 @@ Result<std::vector<const Kernel*>> kernels_named(const std::vector<std::string>&
     kernels.push_back(kernel);
   }
   return kernels;
+}
+
+// Kernels of which only few problems are taken cannot be drawn.
+Result<Done> can_be_drawn(const std::vector<const Kernel*>& kernels, std::uint64_t seed) {
+  for (const Kernel* kernel : kernels) {
+    const std::string why = why_never_drawn(*kernel, seed);
+    if (why.empty()) continue;
+    return usage(
+        fmt::format("{} takes no problem that fuzz draws: {}; run its suite: ./attest run --suite "
+                    "external --match '*k={}:*'",
+                    kernel->name(), why, kernel->name()));
+  }
+  return Done{};
 }
 
 // 90s, 30m, 8h; a bare number is seconds.
@@ -84,7 +98,8 @@ std::vector<Case> of_kernels(const std::vector<CorpusCase>& kept,
 
 // A folder that is not there yet is made when the first failure is kept.
 Result<std::vector<CorpusCase>> read_corpus_if_any(const std::string& folder) {
-  if (!std::filesystem::exists(folder)) return std::vector<CorpusCase>{};
+  std::error_code none;
+  if (!std::filesystem::exists(folder, none)) return std::vector<CorpusCase>{};
   return read_corpus(folder);
 }
 
@@ -130,6 +145,9 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
   }
   if (!request.target.empty() && !request.properties.empty()) {
     return report_trouble(usage("--target climbs the oracle's ratio: it takes no --property"));
+  }
+  if (const auto drawn = can_be_drawn(*kernels, request.seed); !drawn.ok()) {
+    return report_trouble(drawn.trouble());
   }
   const auto limits = limits_of(common, request);
   if (!limits.ok()) return report_trouble(limits.trouble());

@@ -1,6 +1,7 @@
 #include "fuzz/problems/draw.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -147,8 +148,21 @@ Case draw_case(std::uint64_t seed, std::int64_t index, const DrawOptions& option
     draw_storage(storages.branch(), kernel, c.problem);
     if (kernel.why_unsupported(c.problem).empty()) return c;
   }
-  ATTEST_CHECK(!"a kernel that takes none of a thousand drawn problems");
   return c;
+}
+
+std::string why_never_drawn(const Kernel& kernel, std::uint64_t seed) {
+  constexpr int kCases = 3;
+  const Kernel* const alone[] = {&kernel};
+  std::map<std::string, int> reasons;
+  for (int i = 0; i < kCases; ++i) {
+    const std::string why = kernel.why_unsupported(draw_case(seed, i, {.kernels = alone}).problem);
+    if (why.empty()) return "";
+    ++reasons[why];
+  }
+  return std::max_element(reasons.begin(), reasons.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
 }
 
 }  // namespace attest

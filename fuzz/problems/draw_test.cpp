@@ -103,6 +103,15 @@ Case drawn_of_every_storage(std::int64_t index) {
   return draw_case(kSeed, index, {.kernels = kKernels});
 }
 
+TEST(Draw, AKernelThatTakesNothingIsSaidAndItsCaseIsOneThatItDoesNotTake) {
+  static const Kernel* const kNever[] = {find_kernel("aiter_bf16_3buffer_gqa16_ps")};
+  EXPECT_NE(why_never_drawn(*kNever[0], kSeed).find("three planes"), std::string::npos);
+  EXPECT_EQ(why_never_drawn(*find_kernel("mla_decode"), kSeed), "");
+  const Case c = draw_case(kSeed, 0, {.kernels = kNever});
+  EXPECT_EQ(c.kernel, kNever[0]->name());
+  EXPECT_NE(kNever[0]->why_unsupported(c.problem), "");
+}
+
 TEST(Draw, StorageIsDrawnWhereTheKernelTakesItAndElseLeavesTheCaseAsItWas) {
   static const Kernel* const kOfBf16[] = {find_kernel("mla_decode")};
   int bf16 = 0, cache_alone = 0, both = 0;
