@@ -1,6 +1,7 @@
 #include "golden/hdf5_file.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <hdf5.h>
 
 #include <algorithm>
@@ -117,7 +118,8 @@ Result<std::unique_ptr<Hdf5File>> Hdf5File::open(const std::string& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   auto impl = std::make_unique<Impl>();
   impl->path = path;
-  if (!std::filesystem::exists(path))
+  std::error_code none;  // a name that no file can have is none that is there
+  if (!std::filesystem::exists(path, none))
     return impl->trouble(TroubleKind::kUsage, "there is no such file");
   impl->file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (impl->file < 0)
@@ -182,7 +184,7 @@ bool Hdf5File::has(const std::string& name) const {
   return H5Lexists(impl_->file, name.c_str(), H5P_DEFAULT) > 0;
 }
 
-Result<Tensor> Hdf5File::read(const std::string& name) const {
+Result<Tensor> Hdf5File::read(const std::string& name, std::uint64_t most_elements) const {
   const auto refused = [&](std::string_view why) {
     return impl_->trouble(TroubleKind::kUsage, fmt::format("{}: {}", name, why));
   };
@@ -210,7 +212,13 @@ Result<Tensor> Hdf5File::read(const std::string& name) const {
   H5Sget_simple_extent_dims(space, extent.data(), nullptr);
   tensor.shape.assign(extent.begin(), extent.end());
   std::uint64_t elements = 1;
-  for (const hsize_t n : extent) elements *= n;
+  for (const hsize_t n : extent) {
+    if (n != 0 && elements > most_elements / n) {
+      return refused(fmt::format("its shape is [{}]: more than the {} elements that it is to have",
+                                 fmt::join(extent, ", "), most_elements));
+    }
+    elements *= n;
+  }
   tensor.bytes.resize(elements * bytes);
   // Of the same size and sign as stored: bits, not values, of a signed 16-bit integer that holds a
   // bf16.
@@ -228,8 +236,17 @@ Result<std::string> Hdf5File::text_attribute(const std::string& name) const {
   if (H5Aexists(impl_->file, name.c_str()) <= 0) return refused("there is none of that name");
   const Handle attribute(H5Aopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Aclose);
   const Handle type(H5Aget_type(attribute), H5Tclose);
-  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0)
-    return refused("it is no text of a fixed length");
+  const Handle space(H5Aget_space(attribute), H5Sclose);
+  if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
+    return refused("it is no single text");
+  if (H5Tis_variable_str(type) > 0) {
+    char* stored = nullptr;
+    if (H5Aread(attribute, type, &stored) < 0 || stored == nullptr)
+      return refused("it cannot be read");
+    const std::string text(stored);
+    H5free_memory(stored);
+    return text;
+  }
   std::string text(H5Tget_size(type), '\0');
   if (H5Aread(attribute, type, text.data()) < 0) return refused("it cannot be read");
   text.resize(std::min(text.find('\0'), text.size()));

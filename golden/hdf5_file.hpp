@@ -47,7 +47,9 @@ class Hdf5File {
   bool has(const std::string& name) const;
   // Integers come as they are stored, of 1, 2 or 4 bytes; floats of 4 or 8. Trouble kUsage: none of
   // that name, another type, or bytes that do not match their sum.
-  Result<Tensor> read(const std::string& name) const;
+  // `most_elements`: a file that has more is refused before memory is asked for.
+  Result<Tensor> read(const std::string& name,
+                      std::uint64_t most_elements = std::uint64_t{1} << 32) const;
   Result<std::string> text_attribute(const std::string& name) const;  // of the file
 
  private:

@@ -58,6 +58,21 @@ TEST_F(Hdf5FileTest, WhatIsWrittenIsReadBack) {
             std::string::npos);
 }
 
+TEST_F(Hdf5FileTest, ANameThatNoFileCanHaveIsNoSuchFile) {
+  const auto file = Hdf5File::open(std::string(300, 'x'));
+  ASSERT_FALSE(file.ok());
+  EXPECT_EQ(file.trouble().kind, TroubleKind::kUsage);
+}
+
+TEST_F(Hdf5FileTest, ADatasetOfMoreThanTheWantedElementsIsRefused) {
+  write_sample(path("a.h5"));
+  const auto file = Hdf5File::open(path("a.h5"));
+  EXPECT_TRUE((*file)->read("inputs/q", 300 * 2048).ok());
+  const auto q = (*file)->read("inputs/q", 300 * 2048 - 1);
+  ASSERT_FALSE(q.ok());
+  EXPECT_NE(q.trouble().text.find("[300, 2048]"), std::string::npos) << q.trouble().text;
+}
+
 TEST_F(Hdf5FileTest, TheSameContentGivesTheSameBytes) {
   write_sample(path("a.h5"));
   write_sample(path("b.h5"));
