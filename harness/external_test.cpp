@@ -73,6 +73,21 @@ TEST(External, CasesWithoutAnObjectAreSkippedAndSayWhatToGive) {
   EXPECT_NE(verdict.reason.find("--code-object"), std::string::npos) << verdict.reason;
 }
 
+TEST(External, WhatNoGraphCanBeCapturedOfIsSkipped) {
+  if (external::user_objects().empty()) {
+    GTEST_SKIP() << "attest ships no code object of others: set " << external::kObjectVariable;
+  }
+  auto device = open_device("emu:gfx942", {.threads = 1});
+  for (const char* token : {"v1:k=aiter_bf16_gqa16:splits=1:steps=capture.replay",
+                            "v1:k=aiter_bf16_gqa16_ps:s=100:q=2:splits=2:prop=replay"}) {
+    const auto c = parse_token(token);
+    const Verdict verdict =
+        verify(*find_kernel(c->kernel), **device, *c, {.code_objects = ATTEST_CODE_OBJECT_DIR});
+    EXPECT_EQ(verdict.status, Status::kSkipped) << token << ": " << verdict.reason;
+    EXPECT_NE(verdict.reason.find("no graph can be captured"), std::string::npos) << verdict.reason;
+  }
+}
+
 // One small case of several splits of each bf16 object: what of the fp8 ones is right hangs on the
 // order of waves (reports/results/external_kernels.md).
 TEST(External, Bf16ObjectsShowEveryToken) {

@@ -36,6 +36,12 @@ std::string why_not_in_split_order(const Kernel& kernel, const Case& c) {
   return "its splits take tiles in turn: it is judged on single launches by the oracle alone";
 }
 
+// Empty when the kernel can take every step of a trajectory.
+std::string why_not_captured(const Kernel& kernel, const Case& c) {
+  if (kernel.can_be_captured() || c.steps.find("capture") == std::string::npos) return "";
+  return "its launcher reads or writes memory from the host: no graph can be captured of it";
+}
+
 // The kernel runs before the reference, so that nothing that the reference computes can lie in the
 // kernel's memory.
 Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
@@ -126,6 +132,7 @@ Verdict verdict_of(const Trouble& trouble, std::string_view kernel) {
 Verdict verify(const Kernel& kernel, Device& device, const Case& c, const VerifyOptions& options) {
   std::string why = kernel.why_unsupported(c.problem);
   if (why.empty()) why = why_not_in_split_order(kernel, c);
+  if (why.empty()) why = why_not_captured(kernel, c);
   if (!why.empty()) {
     Verdict verdict;
     verdict.status = Status::kSkipped;

@@ -11,6 +11,9 @@ class Replay final : public TwiceProperty {
       : TwiceProperty("replay",
                       "a graph that was captured at other lengths gives the bits of a launch") {}
   std::string why_not(const Case& c, const Kernel& kernel) const override {
+    if (!kernel.can_be_captured()) {
+      return "its launcher reads or writes memory from the host: no graph can be captured of it";
+    }
     return why_not_launch(captured(c).problem, kernel);
   }
 

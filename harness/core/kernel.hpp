@@ -47,12 +47,16 @@ class Kernel {
   // begins with one, so that a launcher that keeps plans, sizes or specialisations fails in the
   // case that shows it, and fails again.
   virtual std::unique_ptr<Kernel> fresh() const = 0;
+  // Whether a launch can be captured in a graph: not where it reads or writes memory on the host's
+  // side.
+  virtual bool can_be_captured() const { return true; }
   virtual Outcome launch(Device& device, Module module, const Problem& problem,
                          const MlaTensors& tensors) const = 0;
 };
 
 std::span<const Kernel* const> all_kernels();  // kernels/catalog.cpp: those that attest ships
-// Adapters for code objects that the user brings (kernels/external). They run only where a token names them.
+// Adapters for code objects that the user brings (kernels/external). They run only where a token
+// names them.
 std::span<const Kernel* const> external_kernels();
 const Kernel* find_kernel(std::string_view name);  // of both
 

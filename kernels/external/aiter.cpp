@@ -127,6 +127,8 @@ class AiterKernel final : public Kernel {
     return "mla_decode." + std::string(target) + ".co";
   }
   std::unique_ptr<Kernel> fresh() const override { return std::make_unique<AiterKernel>(*this); }
+  // The adapter, not the object: a launch writes split_indptr or a plan, and reorders partials.
+  bool can_be_captured() const override { return false; }
 
   Outcome launch(Device& device, Module module, const Problem& problem,
                  const MlaTensors& tensors) const override {
