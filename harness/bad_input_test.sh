@@ -64,6 +64,9 @@ test_WhatCannotBeExchanged() {
   attest export "$kSmallCase" --out case.h5 >/dev/null
   expect 2 "outputs/o: there is no such dataset" attest judge case.h5
   expect 2 "'int8' is no format of P" attest judge case.h5 --p int8
+  expect 2 "fp8_fnuz (e4m3fnuz" attest judge case.h5 --p fp8
+  expect 2 "--tile" attest judge case.h5 --tile 0
+  expect 2 "there is no such file" attest judge "$(printf 'x%.0s' {1..300})"
   expect 2 "no matrix unit 'tpu'" attest judge case.h5 --unit tpu
 }
 test_AStandalonePathIsCheckedBeforeTheRun() {
@@ -73,6 +76,8 @@ test_AStandalonePathIsCheckedBeforeTheRun() {
   expect 4 "repro.cpp: it is a folder" attest repro "$kSmallCase" --standalone repro.cpp
   grep -q verdict stdout && fail "the case ran"
   expect 2 "--json" attest repro "$kSmallCase" --standalone other.cpp --json
+  expect 2 "leave them out" attest repro "$kSmallCase" --standalone other.cpp --check
+  expect 2 "leave them out" attest repro "$kSmallCase" --standalone other.cpp --arith cdna3
 }
 test_StandaloneWritesNothingOfACaseThatPasses() {
   expect 0 "nothing to reproduce, nothing written: the case is passed" \
@@ -218,6 +223,20 @@ test_FuzzTakesNoUnknownName() {
   expect 2 "--for takes a time such as 90s, 30m, 8h, not '3 fortnights'" attest fuzz --for "3 fortnights"
   expect 2 "target" attest fuzz --target speed
   expect 2 "nope" attest fuzz --ledger nope
+}
+test_FuzzTakesNoKernelThatCannotBeDrawn() {
+  unset ATTEST_AITER_HSA
+  expect 2 "takes no problem that fuzz draws" attest fuzz --kernel aiter_bf16_3buffer_gqa16_ps --cases 1
+  grep -qF -- "./attest run --suite external --match" stderr || fail "the message does not say what to do"
+}
+test_AWrongPathOfACodeObjectIsUsage() {
+  expect 2 "--code-object /nonexistent: there is no such file or folder" attest run v1:k=aiter_bf16_gqa16:splits=2 \
+    --code-object /nonexistent
+  [[ $(grep -c nonexistent stderr) == 1 && ! -s stdout ]] || fail "it is said more than once"
+}
+test_ACommandThatSeesItAgainQuotesItsPaths() {
+  mkdir "with space"
+  expect 4 "--code-objects 'with space'" attest run "$kSmallCase" --code-objects "with space"
 }
 test_FuzzReadsItsCorpusFirst() {
   mkdir corpus

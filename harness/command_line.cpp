@@ -11,6 +11,7 @@
 #include "harness/core/problem.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
+#include "harness/shell_word.hpp"
 #include "kernels/external/user_object.hpp"
 
 namespace attest {
@@ -103,6 +104,8 @@ void add_repro(CLI::App& app, Parsed& parsed) {
       ->excludes("--json");
 }
 
+constexpr int kMostTile = 1024;  // reference/tile.hpp
+
 void add_exchange(CLI::App& app, Parsed& parsed) {
   CLI::App& out = add_command(
       app, parsed, "export", "write a case's inputs for a kernel that runs elsewhere (HDF5)",
@@ -120,10 +123,18 @@ void add_exchange(CLI::App& app, Parsed& parsed) {
       .add_option("--unit", request.unit,
                   "the matrix unit it ran on: fma, cdna1, cdna2, cdna3, hopper, unknown")
       ->capture_default_str();
-  judge.add_option("--p", request.p, "what it rounds P to before P.V: fp32, bf16, fp16, fp8")
+  judge
+      .add_option("--p", request.p,
+                  "what it rounds P to before P.V: fp32, bf16, fp16, fp8_fnuz (CDNA3), fp8_fn "
+                  "(Hopper)")
       ->capture_default_str();
   judge.add_option("--splits", request.splits, "fp32 partial results that it merges, at most")
       ->check(CLI::Range(1, kMaxSplits))
+      ->capture_default_str();
+  judge
+      .add_option("--tile", request.tile,
+                  "tokens between two updates of its running max, at least: fewer allow for more")
+      ->check(CLI::Range(1, kMostTile))
       ->capture_default_str();
 }
 
@@ -267,10 +278,10 @@ void add_commands(CLI::App& app, Parsed& parsed) {
 
 std::string repro_options(const CommonOptions& common) {
   std::string text;
-  if (common.device != kDefaultDevice) text += " --device " + common.device;
+  if (common.device != kDefaultDevice) text += " --device " + shell_word(common.device);
   if (common.code_objects != ATTEST_CODE_OBJECT_DIR)
-    text += " --code-objects " + common.code_objects;
-  if (!common.code_object.empty()) text += " --code-object " + common.code_object;
+    text += " --code-objects " + shell_word(common.code_objects);
+  if (!common.code_object.empty()) text += " --code-object " + shell_word(common.code_object);
   if (common.checks.any()) {
     text += " --check";
     if (common.checks != CheckSet::all()) text += "=" + to_string(common.checks);
@@ -300,11 +311,20 @@ int write_report(const std::string& path, const std::string& text) {
   return 0;
 }
 
+// A path that was typed, and is not there, is a slip: without this its cases would be skipped.
+Outcome check_user_objects(const std::string& path, const std::string& by_default) {
+  std::error_code none;
+  if (path == by_default || std::filesystem::exists(path, none)) return Done{};
+  return Trouble{TroubleKind::kUsage,
+                 fmt::format("--code-object {}: there is no such file or folder", path)};
+}
+
 int run_command_line(int argc, const char* const* argv) {
   Parsed parsed;
   parsed.common.device = kDefaultDevice;
   parsed.common.code_objects = ATTEST_CODE_OBJECT_DIR;
-  parsed.common.code_object = external::user_objects();
+  const std::string given_objects = external::user_objects();
+  parsed.common.code_object = given_objects;
   parsed.common.threads = host_threads();
   parsed.fuzz.corpus = ATTEST_SOURCE_DIR "/fuzz/corpus";
   parsed.selftest.folder = ATTEST_SOURCE_DIR "/fuzz/mutants";
@@ -329,6 +349,8 @@ int run_command_line(int argc, const char* const* argv) {
   const auto ariths = parse_ariths(parsed.ariths);
   if (!ariths.ok()) return report_trouble(ariths.trouble());
   parsed.common.ariths = *ariths;
+  const Outcome there = check_user_objects(parsed.common.code_object, given_objects);
+  if (!there.ok()) return report_trouble(there.trouble());
   external::set_user_objects(parsed.common.code_object);
   try {
     return parsed.command();

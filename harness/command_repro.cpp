@@ -141,6 +141,12 @@ int command_repro(const CommonOptions& common, const std::string& token,
   const Result<Case> known = known_case(token);
   if (!known.ok()) return report_trouble(known.trouble());
   if (!standalone.empty()) {
+    if (common.checks.any() || common.ariths != CommonOptions{}.ariths) {
+      return report_trouble({TroubleKind::kUsage,
+                             "--standalone writes a program that runs without attest, where "
+                             "nothing watches (--check) "
+                             "and the arithmetic is the device's (--arith): leave them out"});
+    }
     const Outcome path = check_standalone_path(standalone);
     if (!path.ok()) return report_trouble(path.trouble());
   }

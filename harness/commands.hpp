@@ -57,6 +57,7 @@ struct JudgeRequest {
   std::string inputs, outputs;  // files; no outputs: in the file of the inputs
   std::string name = "elsewhere", unit = "unknown", p = "bf16";
   int splits = 64;  // within the kernel
+  int tile = 16;    // tokens between two updates of its running max, at least
 };
 
 int command_list(const CommonOptions& common);

@@ -88,7 +88,8 @@ Attributes attributes_of(const Case& c) {
           {"page_size", std::int64_t{p.page_size}},
           {"h_q", std::int64_t{p.h_q}},
           {"d_v", std::int64_t{kDV}},
-          {"causal", std::string("query token i of s_q sees the first s_kv - s_q + i + 1 tokens")}};
+          {"causal", std::string("query token i of s_q sees the first s_kv - s_q + i + 1 tokens")},
+          {"empty_row", std::string("a query token that sees no token has o = 0 and lse = -inf")}};
 }
 
 Result<Case> case_of(const Hdf5File& file, const std::string& path) {
@@ -105,10 +106,16 @@ Result<Case> case_of(const Hdf5File& file, const std::string& path) {
   return c;
 }
 
+std::uint64_t elements_of(const Shape& shape) {
+  std::uint64_t elements = 1;
+  for (const std::uint64_t n : shape) elements *= n;
+  return elements;
+}
+
 // A dataset of outputs as bits of `bytes` a number.
 Outcome read_output(const Hdf5File& file, const std::string& path, const char* name, Number type,
                     const Shape& shape, void* to) {
-  const auto tensor = file.read(name);
+  const auto tensor = file.read(name, elements_of(shape));
   if (!tensor.ok()) return tensor.trouble();
   const bool same_bits = type == Number::kU16
                              ? tensor->type == Number::kU16
@@ -125,7 +132,7 @@ Outcome read_output(const Hdf5File& file, const std::string& path, const char* n
 // Inputs that the kernel changed in place, or that are not what the token says.
 Outcome compare_inputs(const Hdf5File& file, const std::vector<Input>& wanted, Output& output) {
   for (const Input& input : wanted) {
-    const auto tensor = file.read(input.name);
+    const auto tensor = file.read(input.name, elements_of(input.shape));
     if (!tensor.ok()) return tensor.trouble();
     if (tensor->bytes.size() == input.bytes.size() &&
         std::memcmp(tensor->bytes.data(), input.bytes.data(), input.bytes.size()) == 0)
@@ -177,26 +184,35 @@ Result<Contract> contract_of(const ForeignKernel& kernel) {
   // v_exp_f32, ex2.approx and what libraries build on them: 2 ulp; the final quotient as for ours.
   a = {.matrix_unit = kernel.unit, .exp_ulp = 2, .log_ulp = 2, .divide_u = 3};
   a.waves_per_split = kernel.internal_splits;
+  a.tile_tokens = kernel.tile;
   if (kernel.p == "fp32") {
     a.p_bits = 24;
   } else if (kernel.p == "fp16") {
     a.p_bits = 11, a.p_min_exponent = -14, a.p_largest = 65504;
-  } else if (kernel.p == "fp8") {
+  } else if (kernel.p == "fp8_fnuz") {
     a.p_bits = 4, a.p_min_exponent = -7, a.p_largest = 240;
+  } else if (kernel.p == "fp8_fn") {
+    a.p_bits = 4, a.p_min_exponent = -6, a.p_largest = 448;
+  } else if (kernel.p == "fp8") {
+    return usage(
+        "'fp8' is two formats of P: fp8_fnuz (e4m3fnuz, up to 240: CDNA3) and fp8_fn (e4m3fn, up "
+        "to 448: Hopper)");
   } else if (kernel.p != "bf16") {
-    return usage(fmt::format("'{}' is no format of P; there are: fp32, bf16, fp16, fp8", kernel.p));
+    return usage(fmt::format(
+        "'{}' is no format of P; there are: fp32, bf16, fp16, fp8_fnuz, fp8_fn", kernel.p));
   }
   return contract;
 }
 
 Result<ForeignVerdict> judge_file(const std::string& inputs_path, const std::string& outputs_path,
                                   const ForeignKernel& kernel, int threads) {
-  const auto contract = contract_of(kernel);
+  auto contract = contract_of(kernel);
   if (!contract.ok()) return contract.trouble();
   const auto file = Hdf5File::open(inputs_path);
   if (!file.ok()) return file.trouble();
   const auto c = case_of(**file, inputs_path);
   if (!c.ok()) return c.trouble();
+  contract->arithmetic.matrix_unit = unit_for(kernel.unit, c->problem.q_type);
   const auto inputs = inputs_of(*c, threads);
   if (!inputs.ok()) return inputs.trouble();
 

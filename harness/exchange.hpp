@@ -1,10 +1,16 @@
 // Exchange: a case's inputs as an HDF5 file for a kernel that runs elsewhere, and the verdict on
 // what it brought back.
-//   /          attributes: format "attest exchange 1", token, and the problem's numbers
+//
+//   /          attributes: format "attest exchange 1", token, the problem's numbers, and in words
+//              what a query token sees and what one that sees nothing gets
+//
 //   /inputs/   q, kv, qo_indptr, kv_indptr, kv_indices, kv_last_page_len, and of fp8 tensors
-//   q_scale, kv_scale /outputs/  from the user, in the same file or in another: o [total_q, h_q,
-//   512] the bits of bf16 in 16-bit integers,
-//              lse [total_q, h_q] float32, natural logarithm
+//              q_scale, kv_scale
+//
+//   /outputs/  from the user, in the same file or in another:
+//              o [total_q, h_q, 512], the bits of bf16 in 16-bit integers,
+//              lse [total_q, h_q], float32, natural logarithm
+//
 #pragma once
 #include <string>
 
@@ -22,8 +28,9 @@ Outcome export_case(const Case& c, const std::string& path, int threads);
 struct ForeignKernel {
   std::string name = "elsewhere";
   MatrixUnit unit = MatrixUnit::kUnknown;
-  std::string p = "bf16";    // what P is rounded to before P.V: fp32, bf16, fp16, fp8
+  std::string p = "bf16";    // what P is rounded to before P.V: fp32, bf16, fp16, fp8_fnuz, fp8_fn
   int internal_splits = 64;  // at most so many partial results in fp32 are merged within a launch
+  int tile = 16;             // tokens between two updates of its running max, at least
 };
 // Trouble kUsage: the name of a format of P that there is not, and those that there are.
 Result<Contract> contract_of(const ForeignKernel& kernel);

@@ -8,6 +8,7 @@
 #include "harness/device/device_list.hpp"
 #include "harness/execute.hpp"
 #include "harness/generate.hpp"
+#include "harness/oracle_verdict.hpp"
 
 namespace attest {
 namespace {
@@ -137,8 +138,29 @@ TEST(Exchange, CasesOfSeveralLaunchesAndHugeCachesAreRefused) {
 }
 
 TEST(Exchange, FormatsOfPThatThereAreNotAreNamed) {
-  EXPECT_TRUE(contract_of({.p = "fp8"}).ok());
+  EXPECT_NE(contract_of({.p = "fp8"}).trouble().text.find("fp8_fnuz"), std::string::npos);
   EXPECT_NE(contract_of({.p = "int8"}).trouble().text.find("'int8'"), std::string::npos);
+}
+
+// e4m3fnuz has 2^-7 for its least normal number, e4m3fn 2^-6 (OCP 8-bit floating point, table 1).
+TEST(Exchange, FormatsOfFp8DifferByTheirRange) {
+  const Arithmetic fnuz = contract_of({.p = "fp8_fnuz"})->arithmetic,
+                   fn = contract_of({.p = "fp8_fn"})->arithmetic;
+  EXPECT_EQ(fnuz.p_min_exponent, -7);
+  EXPECT_EQ(fnuz.p_largest, 240);
+  EXPECT_EQ(fn.p_min_exponent, -6);
+  EXPECT_EQ(fn.p_largest, 448);
+}
+
+TEST(Exchange, TheContractHasTheTileThatTheUserNames) {
+  EXPECT_EQ(contract_of({})->arithmetic.tile_tokens, 16);
+  EXPECT_EQ(contract_of({.tile = 128})->arithmetic.tile_tokens, 128);
+}
+
+TEST(Exchange, TheUnitOfCdna3SumsFp8AsThatUnitDoes) {
+  EXPECT_EQ(unit_for(MatrixUnit::kCdna3Bf16, Storage::kFp8), MatrixUnit::kCdna3Fp8);
+  EXPECT_EQ(unit_for(MatrixUnit::kCdna3Bf16, Storage::kBf16), MatrixUnit::kCdna3Bf16);
+  EXPECT_EQ(unit_for(MatrixUnit::kHopperBf16, Storage::kFp8), MatrixUnit::kHopperBf16);
 }
 
 }  // namespace

@@ -25,13 +25,14 @@ std::vector<BoundTerm> terms_at(const Subject& s, const Inputs& inputs, const Wo
 
 }  // namespace
 
+// The unit of CDNA3 sums fp8 in another way than bf16.
+MatrixUnit unit_for(MatrixUnit unit, Storage q) {
+  return q == Storage::kFp8 && unit == MatrixUnit::kCdna3Bf16 ? MatrixUnit::kCdna3Fp8 : unit;
+}
+
 Contract contract_on(const Kernel& kernel, const Device& device, const Problem& problem) {
   Contract contract = kernel.contract(problem);
-  MatrixUnit& unit = contract.arithmetic.matrix_unit;
-  unit = device.matrix_unit();
-  // The same unit sums fp8 in another way.
-  if (problem.q_type == Storage::kFp8 && unit == MatrixUnit::kCdna3Bf16)
-    unit = MatrixUnit::kCdna3Fp8;
+  contract.arithmetic.matrix_unit = unit_for(device.matrix_unit(), problem.q_type);
   return contract;
 }
 

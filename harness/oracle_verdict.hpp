@@ -15,6 +15,9 @@ struct OracleVerdict {
   Reference wanted;
 };
 
+// As which `unit` sums products of a q of that storage.
+MatrixUnit unit_for(MatrixUnit unit, Storage q);
+
 // The contract that `kernel` is held to on `device`.
 Contract contract_on(const Kernel& kernel, const Device& device, const Problem& problem);
 

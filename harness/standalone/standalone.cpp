@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "harness/child_process.hpp"
+#include "harness/shell_word.hpp"
 #include "harness/standalone/data_file.hpp"
 #include "harness/standalone/program.hpp"
 #include "harness/standalone/runtime_text.hpp"
@@ -52,16 +53,6 @@ class TemporaryFolder {
  private:
   std::string path_;
 };
-
-// For a shell: quoted where it must be.
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,=:@%-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
 
 // `path` from the root of the checkout, where it lies below it; else `otherwise`.
 std::string in_checkout(const std::string& path, const std::string& otherwise) {
