@@ -227,6 +227,7 @@ test_FuzzTakesNoUnknownName() {
 test_FuzzTakesNoKernelThatCannotBeDrawn() {
   unset ATTEST_AITER_HSA
   expect 2 "takes no problem that fuzz draws" attest fuzz --kernel aiter_bf16_3buffer_gqa16_ps --cases 1
+  expect 2 "no code object is given" attest fuzz --kernel aiter_bf16_gqa16 --cases 1
   grep -qF -- "./attest run --suite external --match" stderr || fail "the message does not say what to do"
 }
 test_AWrongPathOfACodeObjectIsUsage() {

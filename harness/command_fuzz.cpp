@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "fuzz/problems/draw.hpp"
+#include "fuzz/problems/suites.hpp"
 #include "fuzz/properties/property.hpp"
 #include "harness/campaign.hpp"
 #include "harness/campaign_report.hpp"
@@ -33,11 +34,21 @@ Result<std::vector<const Kernel*>> kernels_named(const std::vector<std::string>&
   return kernels;
 }
 
+// Why a kernel takes not even a case that was made for it: its code object is missing. Else empty.
+std::string why_not_its_suite(const Kernel& kernel) {
+  for (const std::string_view token : find_suite("external")->tokens) {
+    const auto c = parse_token(token);
+    if (c.ok() && c->kernel == kernel.name()) return kernel.why_unsupported(c->problem);
+  }
+  return "";
+}
+
 // Kernels of which only few problems are taken cannot be drawn.
 Result<Done> can_be_drawn(const std::vector<const Kernel*>& kernels, std::uint64_t seed) {
   for (const Kernel* kernel : kernels) {
-    const std::string why = why_never_drawn(*kernel, seed);
+    std::string why = why_never_drawn(*kernel, seed);
     if (why.empty()) continue;
+    if (const std::string more = why_not_its_suite(*kernel); !more.empty()) why = more;
     return usage(
         fmt::format("{} takes no problem that fuzz draws: {}; run its suite: ./attest run --suite "
                     "external --match '*k={}:*'",
