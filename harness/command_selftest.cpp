@@ -111,7 +111,8 @@ int exit_code_of(const SelftestSummary& s) {
 // Keeps what is known of other mutants.
 int keep_kills(const std::string& path, const std::vector<Trial>& trials) {
   std::vector<Kill> known;
-  if (std::filesystem::exists(path)) {
+  std::error_code none;
+  if (std::filesystem::exists(path, none)) {
     auto read = read_kills(path);
     if (!read.ok()) return report_trouble(read.trouble());
     known = std::move(*read);
