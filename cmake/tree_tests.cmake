@@ -63,6 +63,15 @@ foreach(function ${attest_functions})
   set_tests_properties(BadInput.${name} PROPERTIES LABELS bad_input TIMEOUT 300)
 endforeach()
 
+# The healthy kernels under all checks: no report, in graphs neither, whose batches shrink and grow.
+add_test(NAME Checks.GiveNoReportOnTheHealthyKernels
+  COMMAND attest_cli run --suite smoke --suite trajectories --check
+    v1:k=mla_decode:h=1:s=65:splits=2:steps=launch.add70.capture.dirty.replay
+    v1:k=mla_decode:h=1:s=3,5:splits=2:dist=one_hot:steps=capture.finish0.launch.dirty.replay)
+add_test(NAME Checks.GiveNoReportOnTheHealthyKernelsUnderOtherSchedules
+  COMMAND attest_cli run --check --schedules 20 v1:k=mla_decode:h=12:s=65,17:q=2:page=16:splits=2
+    v1:k=mla_decode_bf16_partials:h=16:s=33,0,200:splits=3:page=64 v1:k=mla_decode:h=64:s=130:splits=2)
+
 # Inputs out, a kernel in Python, its outputs judged: as golden/judge_example.py shows it. Skipped without h5py.
 add_test(NAME Exchange.ThePythonExampleIsJudgedRight
   COMMAND bash ${PROJECT_SOURCE_DIR}/harness/exchange_example_test.sh $<TARGET_FILE:attest_cli>

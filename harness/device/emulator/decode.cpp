@@ -203,6 +203,7 @@ Result<std::shared_ptr<const Program>> decode(std::shared_ptr<const CodeObject> 
     return Trouble{program.trouble().kind, fmt::format("{}: kernel {}: {}", object->path(),
                                                        kernel.name, program.trouble().text)};
   }
+  (*program)->has_lines = !object->source_line(kernel.entry).starts_with("pc ");
   (*program)->object = std::move(object);
   (*program)->kernel = kernel;
   return std::shared_ptr<const Program>(*program);

@@ -106,6 +106,7 @@ class Program {
  public:
   std::shared_ptr<const CodeObject> object;  // null for a snippet
   KernelInfo kernel;
+  bool has_lines = false;  // a line table: what a compiler made of a source
   bool flush_matrix_denormals = false;  // gfx90a: bf16 and f16 MFMA flush subnormals
   std::vector<Inst> insts;
   std::vector<std::string> text;       // of each instruction

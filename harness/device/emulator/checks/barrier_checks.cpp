@@ -25,12 +25,15 @@ void BarrierChecks::at_barrier(const Wave& w, const Inst& in) {
   const u64 missing = mine.exec & ~w.exec();
   if (missing == 0) return;
   const int lane = std::countr_zero(missing);
-  reports_.add(Check::kBarrier, w, in, lane, [&] {
-    return fmt::format(
-        "{} of the wave's {} lanes do not come to this barrier: they are switched "
-        "off, lane {} first",
-        std::popcount(missing), std::popcount(mine.exec), lane);
-  });
+  reports_.add(
+      Check::kBarrier, w, in, lane,
+      [&] {
+        return fmt::format(
+            "{} of the wave's {} lanes do not come to this barrier: they are switched "
+            "off, lane {} first",
+            std::popcount(missing), std::popcount(mine.exec), lane);
+      },
+      {}, !program_->has_lines);
 }
 
 void BarrierChecks::wave_ended(const Wave& w, const Inst& in) { post(w).ended = &in; }
@@ -53,7 +56,7 @@ void BarrierChecks::report(const Post& at, const Post& other, const Inst& other_
         .workgroup = w.group->linear, .inst = in.index, .wave = static_cast<std::int16_t>(w.id)};
   };
   reports_.add(Check::kBarrier, *program_, grid_, party(*at.wave, *at.waits), what,
-               party(*other.wave, other_inst), false);
+               party(*other.wave, other_inst), !program_->has_lines);
 }
 
 void BarrierChecks::released(const Workgroup& group) {

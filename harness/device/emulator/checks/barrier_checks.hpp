@@ -1,6 +1,7 @@
 // Barriers that waves of a workgroup, or lanes of a wave, do not all come to. The hardware counts
 // waves, whatever instruction they wait at and whatever their EXEC; HIP's __syncthreads() demands
-// that all threads come to the same one.
+// that all threads come to the same one. Code without a line table was not made from HIP, as far as
+// can be seen, and waves with parts of their own are the craft of hand-written kernels: listed only.
 // Source: MI300 ISA, 4.4 "Work-groups" (ended waves no longer count); HIP, "Synchronization
 // functions".
 #pragma once
