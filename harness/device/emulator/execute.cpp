@@ -1,7 +1,6 @@
 // Launches: workgroups over host threads or, interleaved, all on one (interleave.cpp); waves of a
 // workgroup under its schedule.
 #include <fmt/format.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <atomic>
@@ -50,7 +49,7 @@ class Worker {
         resident_(shared.context, cache_, 0) {}
 
   void run() {
-    const u32 control = _mm_getcsr();
+    const KeptHostControl control;
     while ((at_ = shared_.next++) < shared_.order.size() && !overtaken()) {
       const u32 linear = shared_.order[at_];
       resident_.start(linear);
@@ -58,7 +57,6 @@ class Worker {
       random_ = next_choice(schedule().seed ^ next_choice(linear));
       if (auto trouble = run_workgroup()) shared_.report(at_, std::move(*trouble));
     }
-    _mm_setcsr(control);
     shared_.instructions += executed_;
   }
 
@@ -170,6 +168,35 @@ void run_on_this_thread(Shared& shared) {
   }
 }
 
+// What a launch adds to the memory that its kernel may access.
+class Adopted {
+ public:
+  Adopted(Memory& memory, const std::string& label, std::span<const std::byte> bytes)
+      : memory_(memory), bytes_(bytes) {
+    memory.adopt(label, bytes);
+  }
+  ~Adopted() { memory_.abandon(bytes_); }
+  Adopted(const Adopted&) = delete;
+  Adopted& operator=(const Adopted&) = delete;
+
+ private:
+  Memory& memory_;
+  std::span<const std::byte> bytes_;
+};
+
+// The checks' part of a launch; false: there is no memory for it.
+bool begin_watching(const LaunchContext& context, const LaunchConfig& config, u64 slots) {
+  Monitor* const monitor = context.options.monitor;
+  if (!monitor) return true;
+  try {
+    monitor->begin_launch(context.program, config, static_cast<int>(slots), context.launch.waves,
+                          context.launch.lds_bytes);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 // The order of that many takes 1 GiB; to run them would take days.
 constexpr u64 kMaxWorkgroups = u64{1} << 28;
 
@@ -201,23 +228,19 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
       .context = context,
       .order = arrival_order(in_order ? Schedule{} : options.schedule, static_cast<u32>(groups))};
 
-  memory.adopt("kernel arguments of " + program.kernel.name, launch->kernarg);
-  memory.adopt("dispatch packet", launch->packet);
-  if (options.monitor) {
-    const u64 slots = is_interleaved(options.schedule) ? resident : 1;
-    options.monitor->begin_launch(program, config, static_cast<int>(slots), launch->waves,
-                                  launch->lds_bytes);
-  }
+  const Adopted kernarg(memory, "kernel arguments of " + program.kernel.name, launch->kernarg),
+      packet(memory, "dispatch packet", launch->packet);
+  shared.out_of_memory =
+      !begin_watching(context, config, is_interleaved(options.schedule) ? resident : 1);
   const auto work = [&shared](int) { run_on_this_thread(shared); };
-  {
+  if (!shared.out_of_memory) {
     const auto helpers = start_helpers(host_threads(options, groups) - 1, work);
     work(0);
   }
   if (options.monitor) options.monitor->end_launch();
-  memory.abandon(launch->kernarg);
-  memory.abandon(launch->packet);
   if (shared.out_of_memory) {
-    return Trouble{TroubleKind::kInfra, "no memory on the host for another workgroup"};
+    return Trouble{TroubleKind::kInfra,
+                   "no memory on the host for another workgroup or its checks"};
   }
   if (shared.trouble) return *shared.trouble;
   return RunStatistics{shared.instructions, groups};

@@ -1,9 +1,11 @@
 // Whole launches of small kernels: what registers and memory hold at the start, how workgroups and
 // waves are scheduled, and what is said when a kernel does wrong.
 #include <fmt/format.h>
+#include <xmmintrin.h>
 
 #include <algorithm>
 
+#include "harness/device/emulator/checks/monitor.hpp"
 #include "harness/device/emulator/launches.hpp"
 
 namespace attest::emulator {
@@ -248,6 +250,32 @@ TEST_P(Execute, AGridThatCannotBeRunIsRefusedAndNotWrappedAround) {
     expect_trouble(run_.launch("add_one", grid, {64}, KernelArguments().add(out.address)),
                    TroubleKind::kUsage, {"kernel add_one: a grid of", "workgroups"});
   }
+}
+
+// A buffer that claims more than an address space, so that there is no memory to shadow it.
+Result<RunStatistics> launch_without_memory(Launches& run, Check check, const Buffer& out) {
+  Monitor monitor(CheckSet().add(check));
+  monitor.allocated({out.address, std::size_t{1} << 56}, "out");
+  run.options.monitor = &monitor;
+  return run.launch("trap_if", {4}, {64}, KernelArguments().add(out.address).add(9u));
+}
+TEST_P(Execute, ALaunchWithoutMemoryForItsChecksLeavesNothingBehind) {
+  const Buffer out = run_.buffer("out", 4096);
+  const unsigned before = _mm_getcsr(), flushing = before | 0x8040;
+  for (const char* const schedule : {"0", "i1"}) {
+    run_.options.schedule = *parse_schedule(schedule);
+    for (const Check check : {Check::kUninitialised, Check::kGlobalRace}) {
+      _mm_setcsr(flushing);
+      const auto launched = launch_without_memory(run_, check, out);
+      const unsigned after = _mm_getcsr();
+      _mm_setcsr(before);
+      expect_trouble(launched, TroubleKind::kInfra, {"no memory on the host"});
+      EXPECT_EQ(after, flushing);
+    }
+  }
+  run_.memory.release(out);
+  run_.memory.release_all();
+  EXPECT_EQ(run_.memory.nearest(16), "no buffer is allocated");
 }
 
 INSTANTIATE_TEST_SUITE_P(Builds, Execute, testing::Values("gfx942", "gfx90a", "preload"),

@@ -51,6 +51,7 @@ struct WaveState {
   std::uint32_t mode =
       0xf0;  // hwreg(HW_REG_MODE): FP_ROUND [3:0], FP_DENORM [7:4] (f32 bits 5:4, f64/f16 bits 7:6)
   std::vector<std::byte> lds = std::vector<std::byte>(65536);
+  Arith arith = Arith::kFma;
 };
 Outcome run_snippet(std::string_view text, std::string_view target, Memory& memory,
                     WaveState& state);

@@ -1,7 +1,6 @@
 #include "harness/device/emulator/interleave.hpp"
 
 #include <fmt/format.h>
-#include <xmmintrin.h>
 
 #include <algorithm>
 #include <charconv>
@@ -58,7 +57,7 @@ struct Manner {
 // on its way into one would be lost.
 bool are_stores_late(const RunOptions& options) {
   return options.schedule.kind == ScheduleKind::kDelayed &&
-         (!options.monitor || !options.monitor->moves_accesses());
+         !(options.monitor && options.monitor->moves_accesses());
 }
 
 class Interleaver {
@@ -76,12 +75,11 @@ class Interleaver {
   }
 
   Interleaved run() {
-    const u32 control = _mm_getcsr();
+    const KeptHostControl control;
     for (u64 i = 0; i < manner_.groups; ++i) admit();
     std::optional<Trouble> trouble;
     while (!ready_.empty() && !trouble) trouble = take_turn();
     settle_all();
-    _mm_setcsr(control);
     return {executed_, std::move(trouble)};
   }
 

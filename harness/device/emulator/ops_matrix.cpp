@@ -126,8 +126,9 @@ Flow mfma(Wave& w, const Inst& in) {
   for (int block = 0; block < kS.blocks; ++block) {
     const auto& rows = a[broadcast_block(in, block)];
     if (w.group->arith != Arith::kFma) {
-      // The models flush by themselves.
-      HostControl nearest(matrix_control(w), host_control_f32(0x30));
+      // The models flush by themselves, but for f32, which no model changes.
+      const bool chain = dot_input<kA>() == DotInput::kF32;
+      HostControl nearest(matrix_control(w), chain ? matrix_control(w) : host_control_f32(0x30));
       multiply_modelled<kS, kA>(w.group->arith, rows, b[block], d[block]);
       continue;
     }

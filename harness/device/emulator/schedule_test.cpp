@@ -7,6 +7,7 @@
 #include <set>
 
 #include "harness/device/emulator/arrival.hpp"
+#include "harness/device/emulator/checks/monitor.hpp"
 #include "harness/device/emulator/launches.hpp"
 
 namespace attest::emulator {
@@ -176,6 +177,22 @@ TEST_P(Schedules, AStoreThatIsNotWaitedForShowsOnlyWhereStoresAreLate) {
   EXPECT_EQ(stale('i', 0), 0);
   EXPECT_GE(stale('d', 0), 10);
   EXPECT_EQ(stale('d', 1), 0) << "with the wait";
+}
+
+// The check models what gfx942's chiplets see of each other; gfx90a has one L2.
+TEST_P(Schedules, StoresAreLateBesideTheCheckOfVisibilityWhereItHasNoModel) {
+  if (GetParam() != "gfx90a") return;
+  Monitor monitor(CheckSet().add(Check::kVisibility));
+  int stale = 0;
+  for (int seed = 0; seed < 20; ++seed) {
+    const std::string schedule = fmt::format("d{}", seed);
+    run_.options.monitor = nullptr;
+    const Words unwatched = message(schedule, 0);
+    run_.options.monitor = &monitor;
+    EXPECT_EQ(message(schedule, 0), unwatched) << schedule;
+    stale += unwatched != Words(3 * 64, 7);
+  }
+  EXPECT_GT(stale, 0);
 }
 
 TEST_P(Schedules, AWorkgroupSeesItsOwnStoresAtOnce) {

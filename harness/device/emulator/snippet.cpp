@@ -126,6 +126,7 @@ Outcome run_snippet(std::string_view text, std::string_view target, Memory& memo
   group.lds = state.lds;
   group.memory = &memory;
   group.cache = &cache;
+  group.arith = state.arith;
   auto w = std::make_unique<Wave>();
   w->program = program->get();
   w->group = &group;

@@ -165,6 +165,9 @@ HostControl::~HostControl() {
   if (changed_) _mm_setcsr(restore_);
 }
 
+KeptHostControl::KeptHostControl() : control_(_mm_getcsr()) {}
+KeptHostControl::~KeptHostControl() { _mm_setcsr(control_); }
+
 u32 scalar32(const Wave& w, const Operand& op) {
   if (op.kind == Operand::Kind::kConstant) return static_cast<u32>(op.value);
   if (op.kind == Operand::Kind::kVector) return w.v[op.reg][0];

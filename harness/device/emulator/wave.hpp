@@ -43,10 +43,10 @@ struct Workgroup {
   std::vector<AddressRange>* cache =
       nullptr;  // [instruction] the allocation it touched last, one set a host thread
   Dim3 id;
-  u32 linear = 0;              // of id, x fastest
-  int slot = 0;                // of the workgroups that are resident at once
-  Arith arith = Arith::kFma;   // of matrix unit and transcendentals
-  Monitor* monitor = nullptr;  // the checks that watch; null: none
+  u32 linear = 0;                 // of id, x fastest
+  int slot = 0;                   // of the workgroups that are resident at once
+  Arith arith = Arith::kFma;      // of matrix unit and transcendentals
+  Monitor* monitor = nullptr;     // the checks that watch; null: none
   StoreBuffer* stores = nullptr;  // that are late; null: none are
 };
 
@@ -162,6 +162,17 @@ class HostControl {
   bool changed_;
 };
 void set_host_control(u32 control);
+// Puts the thread's control word back at its end, also when memory runs out.
+class KeptHostControl {
+ public:
+  KeptHostControl();
+  ~KeptHostControl();
+  KeptHostControl(const KeptHostControl&) = delete;
+  KeptHostControl& operator=(const KeptHostControl&) = delete;
+
+ private:
+  u32 control_;
+};
 
 // One lane-wise operation a handler: Fn maps the sources' bits to the result's bits.
 template <auto Fn>

@@ -54,8 +54,8 @@ class Monitor {
   // What a load brings to LDS without a register; after global() of the same instruction.
   void lds_dma(const Wave& w, const Inst& in, const u32* at, const Access& access);
   void cache_control(const Wave& w, const Inst& in);
-  // Whether global() says where bytes lie: from then on they may move.
-  bool moves_accesses() const { return caches_.has_value(); }
+  // Whether global() says, in this launch, where bytes lie: from then on they may move.
+  bool moves_accesses() const { return caches_ && caches_->models_launch(); }
   // An access that is in no allocation, and stops the launch. `lane` -1: a scalar one.
   void outside(const Wave& w, const Inst& in, int lane, u64 address, int bytes) {
     if (global_) global_->outside(w, in, lane, address, bytes);

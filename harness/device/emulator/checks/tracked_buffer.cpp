@@ -54,7 +54,6 @@ void TrackedBuffer::describe(BufferUse to) {
 
 void TrackedBuffer::prepare(const CheckSet& on) {
   if (!described) return;
-  described = false;
   const auto& extents = use.extents;
   const Extent whole{0, bytes};
   gaps =
@@ -68,6 +67,7 @@ void TrackedBuffer::prepare(const CheckSet& on) {
   unwritten = on.has(Check::kUninitialised) && !written.covers(gaps ? extents : std::vector{whole});
   if (unwritten) written.begin_kernels();
   races = on.has(Check::kGlobalRace) && !use.read_only;
+  described = false;
 }
 
 u64 TrackedBuffer::lanes_inside(const u64* at, u64 lanes) const {

@@ -30,6 +30,7 @@ class XcdCaches {
                  const BufferUse& use);  // what a launch only reads needs no model
 
   void begin_launch(const Program& program, const Dim3& grid);
+  bool models_launch() const { return program_ != nullptr; }
   void end_launch();  // all that was written is in memory, nothing is cached
   // Moves at[lane] to where the wave's XCD has these bytes; reports a load that is stale.
   void translate(const Wave& w, const Inst& in, u64* at, const Access& access);

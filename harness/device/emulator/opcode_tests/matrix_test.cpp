@@ -82,6 +82,25 @@ TEST(Matrix, Cdna3KeepsSubnormalInputsAndCdna2FlushesThem) {
   }
 }
 
+// No model changes what f32 inputs give.
+TEST(Matrix, SubnormalsOfF32AreTheSameUnderEachArithmetic) {
+  for (const char* const target : {kMi200, kMi300}) {
+    for (const Arith arith : kAriths) {
+      WaveState state;
+      state.arith = arith;
+      for (int lane = 0; lane < 16; ++lane) {
+        state.vgpr[kA * 64 + lane] = 1;                  // A[i][0] = 2^-149
+        state.vgpr[kB * 64 + lane] = as_bits(0x1p127f);  // B[0][j]
+      }
+      run_mfma(target == std::string(kMi200) ? "v_mfma_f32_16x16x4f32 v[96:99], v0, v8, 0"
+                                             : "v_mfma_f32_16x16x4_f32 v[96:99], v0, v8, 0",
+               target, state);
+      const float kept = target == std::string(kMi200) ? 0 : 0x1p-22f;
+      EXPECT_EQ(as_float(state.vgpr[kD * 64]), kept) << target << " " << to_string(arith);
+    }
+  }
+}
+
 TEST(Matrix, NansAndInfinitiesReachTheElementsThatUseThem) {
   WaveState state;
   for (int lane = 0; lane < 64; ++lane) {
