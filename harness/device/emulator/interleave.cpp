@@ -10,6 +10,7 @@
 
 #include "harness/device/emulator/arrival.hpp"
 #include "harness/device/emulator/checks/monitor.hpp"
+#include "harness/device/emulator/checks/uses.hpp"
 #include "harness/device/emulator/store_buffer.hpp"
 
 namespace attest::emulator {
@@ -30,8 +31,8 @@ struct Trait {
 Trait trait_of(std::string_view text) {
   const auto is = [&](std::string_view prefix) { return text.starts_with(prefix); };
   Trait trait;
-  trait.vector_memory = is("global_") || is("flat_") || is("buffer_") || is("scratch_");
-  trait.is_point = (trait.vector_memory && !is("scratch_")) || is("ds_") || is("s_load_") ||
+  trait.vector_memory = in_vmcnt(text);
+  trait.is_point = is("global_") || is("flat_") || is("buffer_") || is("ds_") || is("s_load_") ||
                    is("s_buffer_load_") || is("s_waitcnt");
   constexpr std::string_view kCounter = "vmcnt(";
   if (const std::size_t at = text.find(kCounter); is("s_waitcnt") && at != text.npos) {

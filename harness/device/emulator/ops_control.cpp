@@ -5,6 +5,7 @@
 #include <array>
 
 #include "harness/device/emulator/checks/monitor.hpp"
+#include "harness/device/emulator/store_buffer.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -115,6 +116,7 @@ void watch_scalar(const Wave& w, const Inst& in, u64* address, int bytes) {
     monitor->global(w, in, address,
                     {.kind = AccessKind::kLoad, .bytes = bytes, .lanes = 1, .scalar = true}, -1);
   }
+  if (w.group->stores) w.group->stores->settle(address, 1, bytes);
 }
 
 void watch_outside(const Wave& w, const Inst& in, u64 address, int bytes) {

@@ -7,6 +7,7 @@
 
 #include "harness/device/emulator/checks/monitor.hpp"
 #include "harness/device/emulator/float_ops.hpp"
+#include "harness/device/emulator/swizzle.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -206,16 +207,12 @@ Flow permute(
   store_row(w, in.op[0].reg, r);
   return Flow::kNext;
 }
-Flow swizzle(Wave& w, const Inst& in) {  // offset[15]: four lanes by 2-bit selects, else and / or /
-                                         // xor within 32 lanes
+Flow swizzle(Wave& w, const Inst& in) {
   const u32* data = w.v[in.op[1].reg];
   const u32 o = static_cast<u32>(in.offset);
   alignas(64) u32 r[kLanes];
   for (int l = 0; l < kLanes; ++l) {
-    const int from =
-        o & 0x8000
-            ? (l & ~3) | static_cast<int>(o >> 2 * (l & 3) & 3)
-            : (l & 32) | static_cast<int>((((l & 31) & (o & 31)) | (o >> 5 & 31)) ^ (o >> 10 & 31));
+    const int from = swizzle_source(o, l);
     r[l] = w.active(from) ? data[from] : 0;
   }
   store_row(w, in.op[0].reg, r);

@@ -209,6 +209,18 @@ TEST_P(Schedules, AWorkgroupSeesItsOwnStoresAtOnce) {
   }
 }
 
+TEST_P(Schedules, AScalarLoadSeesItsOwnWorkgroupsStoresAtOnce) {
+  for (int seed = 0; seed < 20; ++seed) {
+    const std::size_t words = 3 * 64;
+    const Buffer cells = run_.buffer("cells", words, Words(words, 0)),
+                 seen = run_.buffer("seen", words);
+    expect_done(launch(fmt::format("d{}", seed), "scalar_sees_own_store", {3}, {64},
+                       KernelArguments().add(cells.address).add(seen.address)),
+                3);
+    ASSERT_EQ(Launches::words(seen), Words(words, 7)) << seed;
+  }
+}
+
 TEST_P(Schedules, TroubleUnderAnInterleavedScheduleIsToldAsElsewhere) {
   const Buffer out = run_.buffer("out", 640);
   for (const char* const schedule : {"i1", "d5"}) {

@@ -154,6 +154,15 @@ KERNEL exchange(u32* cells, u32* own, u32* other) {
   other[at] = peek(cells + base + (127 ^ thread_x()));
 }
 
+// The same through a scalar load, without a wait for the store.
+KERNEL scalar_sees_own_store(u32* cells, u32* seen) {
+  u32* const mine = cells + group_x() * 64;
+  poke(mine + thread_x(), 7);
+  u32 value;
+  asm volatile("s_load_dword %0, %1, 0x0\n\ts_waitcnt lgkmcnt(0)" : "=s"(value) : "s"(mine) : "memory");
+  seen[group_x() * 64 + thread_x()] = value;
+}
+
 KERNEL trap_if(u32* out, u32 group) {
   out[group_x() * 64 + thread_x()] = 1;
   if (group_x() == group) __builtin_trap();  // here: the trap

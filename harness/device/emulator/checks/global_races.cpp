@@ -59,6 +59,7 @@ void for_dwords(u64 offset, int bytes, Fn fn) {
 void GlobalRaces::begin_launch(const Program& program, const Dim3& grid) {
   program_ = &program;
   grid_ = grid;
+  gave_up_ = false;
   gfx90a_ = program.object && program.object->target() == "gfx90a";
   log_.begin_launch(program.insts.size());
   first_split_ += static_cast<u32>(splits_.size());
@@ -85,9 +86,23 @@ void GlobalRaces::acquire(Standing& me, const RaceCell& cell, u32 bytes) const {
   if (from.manner.releases) RaceLog::acquire(me, from);
 }
 
+// A check that says no more must say so.
+void GlobalRaces::give_up(const Wave& w, const Inst& in) {
+  if (gave_up_) return;
+  gave_up_ = true;
+  reports_.add(
+      Check::kGlobalRace, w, in, -1,
+      [] {
+        return std::string(
+            "the launch has more accesses than this check can keep: races from here on are not "
+            "found");
+      },
+      {}, true);
+}
+
 void GlobalRaces::access(const Wave& w, const Inst& in, const u64* at, const Access& access,
                          int data_row, const Place& place) {
-  if (log_.overflowed() || splits_.size() > RaceLog::kNumbers / 2) return;
+  if (log_.overflowed() || splits_.size() > RaceLog::kNumbers / 2) return give_up(w, in);
   Now now{.me = &log_.standing(*w.group), .record = 0, .manner = manner_of(in, access, gfx90a_)};
   if (now.manner.acquires) {
     for (u64 left = access.lanes; left; left &= left - 1) {

@@ -68,10 +68,12 @@ class GlobalRaces {
   bool must_split(const Now& now, const RaceCell& cell, u32 bytes);
   void split(RaceCell& cell);
   void compare(Now& now, const RaceCell& cell, u32 bytes, u32 value, u64 address) const;
+  void give_up(const Wave& w, const Inst& in);
   void report(const Wave& w, const Inst& in, const Place& place, const Manner& manner,
               const Conflict& conflict, bool benign);
 
   Reports& reports_;
+  bool gave_up_ = false;  // in this launch
   RaceLog log_;
   const Program* program_ = nullptr;
   Dim3 grid_;

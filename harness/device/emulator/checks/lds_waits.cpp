@@ -83,12 +83,18 @@ bool LdsWaits::done(const Write& write) const {
   return (write.memory ? counts_.vm_done(w) : counts_.lgkm_done(w)) >= write.number;
 }
 
+template <class Predicate>
+void LdsWaits::forget(LdsShadow& shadow, Predicate gone) {
+  const auto first = std::stable_partition(late_.begin(), late_.end(),
+                                           [&](const Write& write) { return !gone(write); });
+  if (first == late_.end()) return;
+  std::for_each(first, late_.end(), [&](const Write& write) { mark(write, shadow, false); });
+  late_.erase(first, late_.end());
+  for (const Write& write : late_) mark(write, shadow, true);
+}
+
 void LdsWaits::forget_the_done(LdsShadow& shadow) {
-  std::erase_if(late_, [&](const Write& write) {
-    if (write.crossed || !done(write)) return false;
-    mark(write, shadow, false);
-    return true;
-  });
+  forget(shadow, [&](const Write& write) { return !write.crossed && done(write); });
 }
 
 void LdsWaits::read(const Wave& w, const Inst& in, const LdsLanes& lanes, LdsShadow& shadow) {
@@ -150,10 +156,7 @@ void LdsWaits::at_barrier(const Wave& w, LdsShadow& shadow) {
 }
 
 void LdsWaits::barrier_released(LdsShadow& shadow) {
-  std::erase_if(late_, [&](const Write& write) {
-    if (write.waited) mark(write, shadow, false);
-    return write.waited;
-  });
+  forget(shadow, [](const Write& write) { return write.waited; });
   for (Write& write : late_) write.crossed = true;
 }
 

@@ -43,7 +43,8 @@ class LdsWaits {
   };
   // lgkmcnt has 4 bits: an operation beyond 15 does not start before an earlier one is done.
   // Source: MI300 ISA, 4.4 "Data dependency resolution".
-  static constexpr std::size_t kUnderWay = 16;
+  // Of two addresses (ds_write2) it is two writes.
+  static constexpr std::size_t kUnderWay = 32;
   struct Recent {
     std::array<Write, kUnderWay> writes;
     std::size_t count = 0;  // ever
@@ -51,6 +52,9 @@ class LdsWaits {
 
   static void fill(Write& write, const Wave& w, const Inst& in, const LdsLanes& lanes, u32 number);
   static void mark(const Write& write, LdsShadow& shadow, bool late);
+  // Drops those late writes that `gone` holds for; bytes that others bring too stay late.
+  template <class Predicate>
+  void forget(LdsShadow& shadow, Predicate gone);
   bool done(const Write& write) const;
   void forget_the_done(LdsShadow& shadow);
   void report(const Wave& w, const Inst& in, int lane, u32 byte, const Write& write);

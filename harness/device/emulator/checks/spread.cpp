@@ -5,6 +5,7 @@
 
 #include "harness/device/emulator/checks/undefined_registers.hpp"
 #include "harness/device/emulator/decode_text.hpp"
+#include "harness/device/emulator/swizzle.hpp"
 
 namespace attest::emulator {
 namespace {
@@ -99,6 +100,8 @@ class Spreading {
         return swap();
       case Spread::kMatrix:
         return matrix();
+      case Spread::kSwizzle:
+        return swizzle();
       case Spread::kPermute:
       case Spread::kBackPermute:
         return permute(how == Spread::kPermute);
@@ -275,11 +278,14 @@ class Spreading {
   }
 
   // D depends on C's element, A's row and B's column, whose lanes ops_matrix.cpp names. Of those
-  // with several blocks, on C alone.
+  // with several blocks and of f64, all of D depends on all of A and B.
   void matrix() {
-    const int n = w_.program->text[in_.index].find("_32x32x") != std::string::npos ? 32 : 16;
-    const bool one_block = in_.op[0].count == (n == 32 ? 16 : 4);
-    u64 a = one_block ? slot_lanes(1) : 0, b = one_block ? slot_lanes(2) : 0;
+    const std::string& text = w_.program->text[in_.index];
+    const int n = text.find("_32x32x") != std::string::npos ? 32 : 16;
+    const bool one_block =
+        in_.op[0].count == (n == 32 ? 16 : 4) && text.find("_4x4x") == std::string::npos;
+    u64 a = slot_lanes(1), b = slot_lanes(2);
+    if (!one_block) b = a | b ? kAllLanes : 0;
     for (int fold = 32; fold >= n; fold /= 2) {
       a |= a >> fold | a << fold;
       b |= b >> fold | b << fold;
@@ -295,6 +301,13 @@ class Spreading {
       out[r] = rows | b | (c && r < c->count ? row_lanes(c->row + r) : 0);
     }
     for (int r = 0; r < in_.op[0].count; ++r) write_vector(in_.op[0].reg + r, out[r], kAllLanes);
+  }
+  void swizzle() {
+    const u64 data = slot_lanes(1) & exec_;  // an inactive lane gives 0
+    u64 out = 0;
+    for (int lane = 0; lane < kLanes; ++lane)
+      out |= (data >> swizzle_source(static_cast<u32>(in_.offset), lane) & 1) << lane;
+    write_all(out);
   }
   void permute(bool push) {
     const u64 data = slot_lanes(2), address = slot_lanes(1);
@@ -340,7 +353,7 @@ Spread spread_of(std::string_view text, const Uses& uses) {
       {"s_mov_b32", Spread::kMove},
       {"s_mov_b64", Spread::kMove},
       {"v_mov_b64", Spread::kMove},
-      {"ds_swizzle_b32", Spread::kDefined}};
+      {"ds_swizzle_b32", Spread::kSwizzle}};
   if (const auto found = kNames.find(mnemonic); found != kNames.end()) return found->second;
   if (uses.unit != Unit::kScalar) return Spread::kLanes;
   // s_and_b64, s_and_saveexec_b64, s_andn2_b32, ... "andn1" is rare and goes by all bits.

@@ -24,6 +24,7 @@ enum class Spread : u8 {
   kWriteLane,
   kSwap,
   kMatrix,
+  kSwizzle,      // ds_swizzle_b32
   kPermute,      // ds_permute_b32
   kBackPermute,  // ds_bpermute_b32
   kDefined       // on no register's value

@@ -234,9 +234,7 @@ void describe_memory(std::string_view mnemonic, const Inst& in, Describer& d) {
   d.uses.flat = mnemonic.starts_with("flat_");
   d.uses.scratch = mnemonic.starts_with("scratch_");
   d.uses.to_lds = in.lds;
-  // LLVM does not count invalidations (SIInsertWaitcnts.cpp, getMUBUFIsBufferInv); a write-back is
-  // waited for by vmcnt (AMDGPUUsage, "Memory Model GFX942").
-  d.uses.counted = !has("_inv") && !has("_wbinv");
+  d.uses.counted = in_vmcnt(mnemonic);
   if (has("_load_")) {
     d.uses.transfer = Transfer::kLoad;
     d.memory(0, 0, true);
@@ -319,6 +317,15 @@ std::optional<Uses> uses_of(std::string_view text, const Inst& in, bool gfx90a) 
   if (mnemonic == "s_nop" && parse_integer(trim(text.substr(text.find(' ') + 1)), &states))
     d.uses.wait_states = static_cast<u8>(states & 15);
   return d.uses;
+}
+
+// LLVM does not count invalidations (SIInsertWaitcnts.cpp, getMUBUFIsBufferInv); a write-back is
+// waited for by vmcnt (AMDGPUUsage, "Memory Model GFX942").
+bool in_vmcnt(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find_first_of(" \t"));
+  const auto is = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  const bool memory = is("global_") || is("flat_") || is("buffer_") || is("scratch_");
+  return memory && name.find("_inv") == name.npos && name.find("_wbinv") == name.npos;
 }
 
 ProgramUses uses_of(const Program& program) {

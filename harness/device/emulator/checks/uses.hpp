@@ -98,6 +98,8 @@ using ProgramUses = std::vector<Uses>;  // [instruction]
 // Nothing for a mnemonic that no rule knows. `gfx90a` and not gfx942: their MFMAs take different
 // times.
 std::optional<Uses> uses_of(std::string_view text, const Inst& in, bool gfx90a);
+// Whether vmcnt counts an instruction, by its assembler text.
+bool in_vmcnt(std::string_view text);
 // Of all; an instruction that no rule knows has no uses (the emulator cannot run it either).
 ProgramUses uses_of(const Program& program);
 // "v17", "a[0:3]", "s[4:5]", "vcc", "scc".

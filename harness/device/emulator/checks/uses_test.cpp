@@ -159,4 +159,13 @@ TEST(Uses, MatrixPassesAreThoseOfTheTarget) {
   EXPECT_EQ(uses("v_mfma_f64_4x4x4_4b_f64 a[0:1], v[4:5], v[6:7], 0").passes, 4);
 }
 
+TEST(Uses, VmcntCountsAWriteBackAndNoInvalidation) {
+  for (const char* text : {"buffer_wbl2 sc1", "global_load_dword v0, v1, s[2:3]",
+                           "flat_load_dword v0, v[2:3]", "scratch_store_dword off, v0, s2"})
+    EXPECT_TRUE(in_vmcnt(text)) << text;
+  for (const char* text : {"buffer_inv sc1", "buffer_invl2", "buffer_wbinvl1_vol",
+                           "ds_read_b32 v0, v1", "s_load_dword s0, s[2:3], 0x0"})
+    EXPECT_FALSE(in_vmcnt(text)) << text;
+}
+
 }  // namespace attest::emulator

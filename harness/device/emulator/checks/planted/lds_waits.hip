@@ -15,6 +15,7 @@ __device__ inline Bits32 address(const Bits32* tile, int i) {
 }  // namespace
 
 #define STORE(at, x) asm volatile("ds_write_b32 %0, %1" ::"v"(at), "v"(x) : "memory")
+#define STORE2(at, x) asm volatile("ds_write2_b32 %0, %1, %1 offset1:1" ::"v"(at), "v"(x) : "memory")
 #define LOAD(x, at) asm volatile("ds_read_b32 %0, %1" : "=v"(x) : "v"(at) : "memory")
 #define BARRIER() asm volatile("s_barrier" ::: "memory")
 #define WAIT_LDS(n) asm volatile("s_waitcnt lgkmcnt(" #n ")" ::: "memory")
@@ -169,4 +170,27 @@ extern "C" __global__ void read_what_is_brought_ahead(const Bits32* in, Bits32* 
   WAIT_LDS(0);
   WAIT_MEMORY(0);
   out[thread()] = x + y;
+}
+// Twelve instructions, twenty-four stores.
+extern "C" __global__ void first_of_many_pairs_not_waited_for(const Bits32*, Bits32* out) {
+  __shared__ Bits32 tile[12 * 256];
+  Bits32 x;
+#pragma unroll
+  for (int i = 0; i < 12; ++i) STORE2(address(tile, 256 * i + 2 * thread()), thread());
+  BARRIER();
+  LOAD(x, address(tile, 2 * (thread() ^ 64)));  // finds: waits
+  WAIT_LDS(0);
+  out[thread()] = x;
+}
+// Both loads bring the same bytes: the second one is not there yet.
+extern "C" __global__ void brought_twice_and_waited_for_once(const Bits32* in, Bits32* out) {
+  __shared__ Bits32 tile[128];
+  Bits32 x;
+  BRING(address(tile, thread()), in + thread());
+  BRING(address(tile, thread()), in + 128 + thread());
+  WAIT_MEMORY(1);
+  LOAD(x, address(tile, thread()));  // finds: waits
+  WAIT_LDS(0);
+  WAIT_MEMORY(0);
+  out[thread()] = x;
 }

@@ -96,6 +96,37 @@ matrix_row:  ; kernel
 	s_endpgm
 	.size matrix_row, .-matrix_row
 
+// Lane 3 is unknown, and goes to lane 2 alone.
+swizzled:  ; kernel
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	v_mov_b32_e32 v1, 0
+	v_writelane_b32 v1, s20, 3
+	v_lshlrev_b32_e32 v0, 2, v0
+	ds_swizzle_b32 v2, v1 offset:swizzle(SWAP,1)
+	s_waitcnt lgkmcnt(0)
+	s_mov_b64 exec, 8
+	global_store_dword v0, v2, s[6:7]
+	s_mov_b64 exec, 4
+	global_store_dword v0, v2, s[6:7]  ; finds: uninitialised
+	s_endpgm
+	.size swizzled, .-swizzled
+
+matrix_of_blocks:  ; kernel
+	s_load_dwordx4 s[4:7], s[0:1], 0x0
+	v_mov_b32_e32 v2, 0
+	v_mov_b32_e32 v4, 0
+	v_mov_b32_e32 v5, 0
+	v_writelane_b32 v2, s20, 0
+	v_mov_b32_e32 v3, 0
+	s_nop 1
+	v_mfma_f32_4x4x4_16b_f16 v[8:11], v[2:3], v[4:5], 0
+	v_lshlrev_b32_e32 v0, 2, v0
+	s_waitcnt lgkmcnt(0)
+	s_nop 7
+	global_store_dword v0, v8, s[6:7]  ; finds: uninitialised
+	s_endpgm
+	.size matrix_of_blocks, .-matrix_of_blocks
+
 // --- no mistakes
 known_after_all:  ; kernel
 	s_load_dwordx4 s[4:7], s[0:1], 0x0
@@ -251,6 +282,8 @@ indexed_source_of_what_was_written:  ; kernel
 	describe masks_bit_by_bit
 	describe half_of_a_pair
 	describe halves_one_by_one
+	describe swizzled
+	describe matrix_of_blocks
 	describe indexed_destination
 	describe indexed_source
 	describe indexed_source_of_what_was_written
@@ -314,6 +347,12 @@ amdhsa.kernels:
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
   - {.name: behind_an_indexed_destination, .symbol: behind_an_indexed_destination.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: swizzled, .symbol: swizzled.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
+     .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
+     .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
+  - {.name: matrix_of_blocks, .symbol: matrix_of_blocks.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8,
      .group_segment_fixed_size: 1024, .private_segment_fixed_size: 0, .wavefront_size: 64,
      .sgpr_count: 32, .vgpr_count: 80, .max_flat_workgroup_size: 64}
 	.end_amdgpu_metadata
