@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 
 #include "harness/device/emulator/opcode_tests/matrix_op.hpp"
@@ -89,8 +91,8 @@ TEST(Matrix, SubnormalsOfF32AreTheSameUnderEachArithmetic) {
       WaveState state;
       state.arith = arith;
       for (int lane = 0; lane < 16; ++lane) {
-        state.vgpr[kA * 64 + lane] = 1;                  // A[i][0] = 2^-149
-        state.vgpr[kB * 64 + lane] = as_bits(0x1p127f);  // B[0][j]
+        state.vgpr[kA * 64 + lane] = 1;                                       // A[i][0] = 2^-149
+        state.vgpr[kB * 64 + lane] = std::bit_cast<std::uint32_t>(0x1p127f);  // B[0][j]
       }
       run_mfma(target == std::string(kMi200) ? "v_mfma_f32_16x16x4f32 v[96:99], v0, v8, 0"
                                              : "v_mfma_f32_16x16x4_f32 v[96:99], v0, v8, 0",
