@@ -67,7 +67,9 @@ endforeach()
 add_test(NAME Checks.GiveNoReportOnTheHealthyKernels
   COMMAND attest_cli run --suite smoke --suite trajectories --check
     v1:k=mla_decode:h=1:s=65:splits=2:steps=launch.add70.capture.dirty.replay
-    v1:k=mla_decode:h=1:s=3,5:splits=2:dist=one_hot:steps=capture.finish0.launch.dirty.replay)
+    v1:k=mla_decode:h=1:s=3,5:splits=2:dist=one_hot:steps=capture.finish0.launch.dirty.replay
+    v1:k=mla_decode:h=1:s=0x2:splits=1:dist=one_hot:steps=launch.finish0.grow0,1.launch
+    v1:k=mla_decode:h=1:s=0:splits=1:dist=one_hot:steps=capture.pad2.launch.grow0,1.replay)
 add_test(NAME Checks.GiveNoReportOnTheHealthyKernelsUnderOtherSchedules
   COMMAND attest_cli run --check --schedules 20 v1:k=mla_decode:h=12:s=65,17:q=2:page=16:splits=2
     v1:k=mla_decode_bf16_partials:h=16:s=33,0,200:splits=3:page=64 v1:k=mla_decode:h=64:s=130:splits=2)

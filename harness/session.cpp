@@ -40,7 +40,8 @@ std::vector<Extent> compared_extents(const Inputs& inputs) {
 }
 
 // A serving engine's tables have room for more sequences than a batch holds; what never held one is
-// hostile.
+// hostile. Behind the batch's last one an earlier batch's may stand: what is described is at most
+// too much.
 std::size_t sequences_of(const Inputs& inputs) {
   const auto& indptr = inputs.kv_indptr;
   const auto end = std::find(indptr.begin(), indptr.end(), kHostilePage);
@@ -56,7 +57,9 @@ std::vector<Extent> token_extents(const Inputs& inputs) {
   for (std::size_t seq = 0, end = sequences_of(inputs); seq < end; ++seq) {
     for (std::int32_t at = inputs.kv_indptr[seq]; at < inputs.kv_indptr[seq + 1]; ++at) {
       const bool last = at + 1 == inputs.kv_indptr[seq + 1];
-      std::size_t& of_page = tokens[inputs.kv_indices[at]];
+      const std::int32_t page = inputs.kv_indices[at];
+      if (page < 0 || page >= inputs.num_pages) continue;
+      std::size_t& of_page = tokens[page];
       of_page = std::max<std::size_t>(of_page, last ? inputs.kv_last_page_len[seq] : page_size);
     }
   }
@@ -196,8 +199,9 @@ void Session::describe_inputs(const Inputs& inputs) {
   read_only(tensors_.kv_scale, entries(0, inputs.kv_scale.size()));
   read_only(tensors_.qo_indptr, entries(0, inputs.qo_indptr.size()));
   read_only(tensors_.kv_indptr, entries(0, inputs.kv_indptr.size()));
-  read_only(tensors_.kv_indices,
-            entries(inputs.kv_indptr.front(), inputs.kv_indptr[sequences_of(inputs)]));
+  const auto first = inputs.kv_indptr.begin();
+  const auto end = first + static_cast<std::ptrdiff_t>(sequences_of(inputs)) + 1;
+  read_only(tensors_.kv_indices, entries(*first, *std::max_element(first, end)));
   read_only(tensors_.kv_last_page_len, entries(0, inputs.kv_last_page_len.size()));
 }
 
