@@ -2,13 +2,9 @@
 # Attention over the inputs of `attest export`, for `attest judge`: what a kernel elsewhere puts in place of this.
 import sys, h5py, numpy as np
 
-def bf16(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
-
+bf16 = lambda bits: (bits.astype(np.uint32) << 16).view(np.float32)
 with h5py.File(sys.argv[1], "r+") as f:
-    for name in ("q", "kv"):
-        dtype = f["inputs"][name].attrs["dtype"]
-        assert dtype in ("bfloat16", b"bfloat16"), f"{name} is {dtype}, not bfloat16: decode it and use its descale factor"
+    assert all(f["inputs"][name].attrs["dtype"] in ("bfloat16", b"bfloat16") for name in ("q", "kv")), "fp8: decode it, use its descale factor"
     x = {name: data[...] for name, data in f["inputs"].items()}
     q, kv, heads = bf16(x["q"])[:, :, :576], bf16(x["kv"]), f.attrs["h_q"]
     o, lse = np.zeros((len(q), heads, 512), np.float32), np.full((len(q), heads), -np.inf, np.float32)
@@ -22,7 +18,6 @@ with h5py.File(sys.argv[1], "r+") as f:
                 lse[i] = np.log(np.exp(s - s.max(1, keepdims=True)).sum(1)) + s.max(1)
                 o[i] = np.exp(s - lse[i][:, None].astype(np.float64)) @ k[:, :512]
     bits = o.view(np.uint32)
-    if "outputs" in f:
-        del f["outputs"]
+    f.pop("outputs", None)
     f["outputs/o"] = ((bits + 0x7fff + (bits >> 16 & 1)) >> 16).astype(np.uint16)
     f["outputs/lse"] = lse
