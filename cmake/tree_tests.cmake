@@ -30,7 +30,7 @@ endforeach()
 add_library(attest_headers_host OBJECT EXCLUDE_FROM_ALL ${attest_host_headers})
 target_link_libraries(attest_headers_host PRIVATE attest_options fmt::fmt nlohmann_json::nlohmann_json
   CLI11::CLI11 GTest::gtest)
-target_include_directories(attest_headers_host SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+target_include_directories(attest_headers_host SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS} ${HDF5_C_INCLUDE_DIRS})
 # What tests' headers find these at does not matter to whether they compile.
 target_compile_definitions(attest_headers_host PRIVATE
   ATTEST_SOURCE_DIR="" ATTEST_CODE_OBJECT_DIR="" ATTEST_TEST_KERNELS_DIR=""

@@ -8,24 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "golden/hdf5_handle.hpp"
+
 namespace attest {
 namespace {
-
-// Closes what HDF5 opened.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  operator hid_t() const { return id_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
 
 struct NumberRow {
   Number type;
@@ -60,11 +46,11 @@ std::vector<hsize_t> chunk_of(const std::vector<hsize_t>& shape, std::size_t ele
 }
 
 bool write_attribute(hid_t owner, const std::string& name, const Attribute& value) {
-  const Handle space(H5Screate(H5S_SCALAR), H5Sclose);
-  const Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const Hdf5Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
   const auto put = [&](hid_t type, const void* data) {
-    const Handle attribute(H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
-                           H5Aclose);
+    const Hdf5Handle attribute(
+        H5Acreate2(owner, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
     return attribute >= 0 && H5Awrite(attribute, type, data) >= 0;
   };
   if (const auto* s = std::get_if<std::string>(&value)) {
@@ -132,10 +118,10 @@ Outcome Hdf5File::write(const std::string& name, Number type,
                         const Attributes& attributes) {
   const NumberRow row = row_of(type);
   const std::vector<hsize_t> extent(shape.begin(), shape.end());
-  const Handle space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
-                     H5Sclose);
-  const Handle options(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  const Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  const Hdf5Handle space(H5Screate_simple(static_cast<int>(extent.size()), extent.data(), nullptr),
+                         H5Sclose);
+  const Hdf5Handle options(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const Hdf5Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
   H5Pset_obj_track_times(options, false);
   const bool is_empty = std::find(extent.begin(), extent.end(), 0) != extent.end();
@@ -146,7 +132,7 @@ Outcome Hdf5File::write(const std::string& name, Number type,
     H5Pset_deflate(options, 1);
     H5Pset_fletcher32(options);
   }
-  const Handle set(
+  const Hdf5Handle set(
       H5Dcreate2(impl_->file, name.c_str(), row.stored, space, links, options, H5P_DEFAULT),
       H5Dclose);
   const bool written =
@@ -189,10 +175,10 @@ Result<Tensor> Hdf5File::read(const std::string& name, std::uint64_t most_elemen
     return impl_->trouble(TroubleKind::kUsage, fmt::format("{}: {}", name, why));
   };
   if (!has(name)) return refused("there is no such dataset");
-  const Handle set(H5Dopen2(impl_->file, name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle set(H5Dopen2(impl_->file, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (set < 0) return refused("it is no dataset");
-  const Handle stored(H5Dget_type(set), H5Tclose);
-  const Handle space(H5Dget_space(set), H5Sclose);
+  const Hdf5Handle stored(H5Dget_type(set), H5Tclose);
+  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   const H5T_class_t kind = H5Tget_class(stored);
   const std::size_t bytes = H5Tget_size(stored);
   const bool is_signed = kind == H5T_INTEGER && H5Tget_sign(stored) == H5T_SGN_2;
@@ -234,9 +220,9 @@ Result<std::string> Hdf5File::text_attribute(const std::string& name) const {
     return impl_->trouble(TroubleKind::kUsage, fmt::format("attribute {}: {}", name, why));
   };
   if (H5Aexists(impl_->file, name.c_str()) <= 0) return refused("there is none of that name");
-  const Handle attribute(H5Aopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Aclose);
-  const Handle type(H5Aget_type(attribute), H5Tclose);
-  const Handle space(H5Aget_space(attribute), H5Sclose);
+  const Hdf5Handle attribute(H5Aopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Aclose);
+  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
   if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
     return refused("it is no single text");
   if (H5Tis_variable_str(type) > 0) {

@@ -3,33 +3,19 @@
 #include <fmt/format.h>
 #include <hdf5.h>
 
+#include "golden/hdf5_handle.hpp"
+
 namespace attest {
 namespace {
-
-// Closes what HDF5 opened.
-class Handle {
- public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  operator hid_t() const { return id_; }  // NOLINT(google-explicit-constructor)
-
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
 
 bool write_dataset(hid_t file, const Dataset& dataset) {
   const bool halves = dataset.bytes.size() % 2 == 0;
   const hid_t stored = halves ? H5T_STD_U16LE : H5T_STD_U8LE;
   const hsize_t size = dataset.bytes.size() / (halves ? 2 : 1);
-  const Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
-  const Handle options(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  const Hdf5Handle space(H5Screate_simple(1, &size, nullptr), H5Sclose);
+  const Hdf5Handle options(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   if (space < 0 || options < 0 || H5Pset_obj_track_times(options, false) < 0) return false;
-  const Handle set(
+  const Hdf5Handle set(
       H5Dcreate2(file, dataset.name.c_str(), stored, space, H5P_DEFAULT, options, H5P_DEFAULT),
       H5Dclose);
   return set >= 0 &&
