@@ -8,7 +8,7 @@
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
-#include "reports/reporter.hpp"
+#include "reports/format.hpp"
 
 namespace attest {
 namespace {

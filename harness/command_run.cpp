@@ -5,6 +5,7 @@
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
 #include "harness/out_file.hpp"
+#include "harness/run_header.hpp"
 #include "harness/runner.hpp"
 
 namespace attest {
@@ -24,8 +25,7 @@ int run_and_report(const CommonOptions& common, const std::string& command,
   auto device = open_device(common.device, {.threads = common.threads, .checks = common.checks});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
-  const RunHeader header{command, common.device, machine_text(),
-                         static_cast<std::int64_t>(cases.size()), repro_options(common)};
+  const RunHeader header = run_header(common, command, static_cast<std::int64_t>(cases.size()));
   for (const auto& reporter : reporters) reporter->run_begin(header);
   VerifyOptions options{common.code_objects, common.threads, {}, certify, common.ariths};
   options.schedules = common.schedules;

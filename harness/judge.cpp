@@ -9,6 +9,7 @@
 
 #include "harness/bucket.hpp"
 #include "harness/core/check.hpp"
+#include "harness/judge_spread.hpp"
 #include "harness/judge_statistics.hpp"
 #include "harness/judge_tensor.hpp"
 
@@ -211,11 +212,15 @@ Verdict judge(const Subject& subject, const Output& output, const Reference& ref
 
   Verdict verdict;
   verdict.remarks = output.remarks;
+  verdict.contract = to_text(subject.contract);
+  verdict.kernel_ms = output.kernel_ms;
+  verdict.spreads = spreads_of(subject, output, gates);
   verdict.evidence = facts_of(reference);
   for (const TensorJudge* tensor : tensors.all()) {
     verdict.checked += tensor->checked();
     verdict.wrong += tensor->wrong();
     if (!tensor->worst().tensor.empty()) verdict.worst.push_back(tensor->worst());
+    if (tensor->wrong() > 0) verdict.fault_maps.push_back(tensor->places().map(tensor->name()));
   }
   const Mismatch mismatch = mismatch_of(subject, output, reference);
   verdict.evidence.mismatch = mismatch.share();

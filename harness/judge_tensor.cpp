@@ -81,6 +81,7 @@ void TensorJudge::keep(const Judged& judged, const Place& place, Owed owed, Wors
 
 void TensorJudge::note_fault(const Judged& judged, const Place& place, Owed owed, Worst at) {
   ++wrong_;
+  places_.add(place);
   const FaultKind kind = kind_of(judged.fault, place, at.actual);
   OfKind& of_kind = faults_[static_cast<int>(kind)];
   of_kind.set.add(place, owed != Owed::kValue, at.actual);

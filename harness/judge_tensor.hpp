@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "harness/core/verdict.hpp"
+#include "harness/fault_places.hpp"
 #include "harness/fault_set.hpp"
 #include "harness/judge_gates.hpp"
 
@@ -42,6 +43,7 @@ class TensorJudge {
   const Worst& worst() const { return worst_.at; }
   std::optional<Tier> broken_tier() const;  // the loosest that any element breaks
   const FaultSet& faults(FaultKind kind) const { return faults_[static_cast<int>(kind)].set; }
+  const FaultPlaces& places() const { return places_; }
   // The fault to report of a kind that is there: the first, but of wrong numbers the worst of those
   // that break the loosest gate.
   const Finding& finding(FaultKind kind) const;
@@ -64,6 +66,7 @@ class TensorJudge {
   int loosest_ = -1;  // gate that any element breaks
   Finding worst_;
   std::array<OfKind, std::size(kFaultKinds)> faults_;
+  FaultPlaces places_;
 };
 
 }  // namespace attest

@@ -53,9 +53,12 @@ Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions
         explore_schedules(*kernel, device, c, options, [&](const Case& of_schedule) {
           return verify_with_ledger(ledger, *kernel, device, of_schedule, options);
         });
-    record.token = to_token(explored.c);
+    if (std::string shown = to_token(explored.c); shown != record.token) {
+      record.planned = std::exchange(record.token, std::move(shown));
+    }
     record.verdict = std::move(explored.verdict);
     record.total_ms = ms_since(case_begin);
+    record.at_s = ms_since(begin) / 1000;
     for (const auto& reporter : reporters) reporter->case_end(record);
     tally.add(record.verdict.status);
   }

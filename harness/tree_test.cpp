@@ -238,7 +238,7 @@ TEST(ListsAreComplete, EveryReportFormatIsInItsCatalog) {
     if (path.parent_path() != "reports" || path.extension() != ".cpp") continue;
     if (path.stem() == "catalog" || file.path.ends_with("_test.cpp")) continue;
     ++formats;
-    const std::string entry = "make_" + path.stem().string() + "_reporter";
+    const std::string entry = "render_" + path.stem().string();
     EXPECT_TRUE(names(catalog, entry)) << file.path << ": no " << entry << " in catalog.cpp";
   }
   EXPECT_GT(formats, 1);

@@ -12,6 +12,7 @@
 #include "harness/generate.hpp"
 #include "harness/oracle_verdict.hpp"
 #include "harness/second_look.hpp"
+#include "harness/source_of.hpp"
 #include "harness/split_order.hpp"
 #include "harness/trajectory.hpp"
 #include "harness/verify_property.hpp"
@@ -110,6 +111,13 @@ Verdict verify_ariths(const Kernel& kernel, Device& device, const Case& c,
   return *wrong;
 }
 
+Verdict verify_under(const Kernel& kernel, Device& device, const Case& c,
+                     const VerifyOptions& options) {
+  if (options.ariths.size() > 1) return verify_ariths(kernel, device, c, options);
+  if (!options.ariths.empty()) device.set_arith(options.ariths.front());
+  return verify_supported(*kernel.fresh(), device, c, options);
+}
+
 }  // namespace
 
 Verdict verdict_of(const Trouble& trouble, std::string_view kernel) {
@@ -140,9 +148,9 @@ Verdict verify(const Kernel& kernel, Device& device, const Case& c, const Verify
     return verdict;
   }
   try {
-    if (options.ariths.size() > 1) return verify_ariths(kernel, device, c, options);
-    if (!options.ariths.empty()) device.set_arith(options.ariths.front());
-    return verify_supported(*kernel.fresh(), device, c, options);
+    Verdict verdict = verify_under(kernel, device, c, options);
+    verdict.source = source_of(kernel, verdict);
+    return verdict;
   } catch (const std::bad_alloc&) {
     return verdict_of({TroubleKind::kInfra, "out of memory on the host"}, kernel.name());
   }

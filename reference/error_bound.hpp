@@ -4,11 +4,16 @@
 // open.
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 #include "harness/core/contract.hpp"
 #include "harness/core/problem.hpp"
 
 namespace attest {
+
+// Of the derivation. It changes whenever a bound may become another: a report that compares two runs
+// says so.
+inline constexpr std::string_view kBoundsVersion = "1";
 
 inline constexpr double kU = 0x1p-24;  // unit roundoff of fp32
 // A sum of errors modelled as independent exceeds 8 sigma with probability 2 e^-32 = 2.5e-14.

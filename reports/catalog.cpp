@@ -2,15 +2,14 @@
 
 #include <array>
 
-#include "reports/reporter.hpp"
+#include "reports/format.hpp"
 
 namespace attest {
 
 std::span<const ReportFormat> all_report_formats() {
   static constexpr std::array kAll = {
-      ReportFormat{"console", "a line a case, failures with their reason", make_console_reporter},
-      ReportFormat{"jsonl", "JSON Lines: run_begin, case_begin, case_end, run_end",
-                   make_jsonl_reporter},
+      ReportFormat{"console", "", "a line a case, failures with their reason", render_console},
+      ReportFormat{"jsonl", "", "JSON Lines; shards and resumed runs as one", render_jsonl},
   };
   return kAll;
 }

@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
-#include "reports/reporter.hpp"
+#include "reports/format.hpp"
 
 namespace attest {
 namespace {
@@ -15,16 +16,22 @@ namespace {
 // Verdicts go to `to`, progress to stderr, so that a pipe sees verdicts alone.
 class Console : public Reporter {
  public:
-  explicit Console(std::FILE* to) : to_(to), terminal_(isatty(fileno(stderr)) == 1) {}
+  // `shows_progress`: on stderr.
+  Console(std::FILE* to, bool shows_progress)
+      : to_(to),
+        shows_progress_(shows_progress),
+        terminal_(shows_progress && isatty(fileno(stderr)) == 1) {}
 
   void run_begin(const RunHeader& header) override {
     cases_ = header.cases;
     repro_options_ = header.repro_options;
     again_ = header.again;
+    if (!shows_progress_) return;
     fmt::print(stderr, "{} cases on {}, {}\n", header.cases, header.device, header.machine);
   }
 
   void case_begin(std::int64_t index, const std::string& token) override {
+    if (!shows_progress_) return;
     fmt::print(stderr, "{}[{}/{}] {}{}", terminal_ ? "\r\033[K" : "", index + 1, cases_,
                terminal_ ? token.substr(0, 100) : token, terminal_ ? "" : "\n");
     std::fflush(stderr);
@@ -89,7 +96,7 @@ class Console : public Reporter {
   }
 
   std::FILE* to_;
-  bool terminal_;
+  bool shows_progress_, terminal_;
   std::string again_;
   std::int64_t cases_ = 0, checked_ = 0;
   std::string repro_options_, trouble_;
@@ -98,7 +105,25 @@ class Console : public Reporter {
 }  // namespace
 
 std::unique_ptr<Reporter> make_console_reporter(std::FILE* to) {
-  return std::make_unique<Console>(to);
+  return std::make_unique<Console>(to, true);
+}
+
+std::string render_console(const Results& results, const Trend& /*trend*/) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* const to = open_memstream(&text, &size);
+  {
+    Console console(to, false);
+    RunHeader header = results.header();
+    header.cases = results.tally.total() + static_cast<std::int64_t>(results.missing.size());
+    console.run_begin(header);
+    for (const CaseRecord& record : results.cases) console.case_end(record);
+    console.run_end(results.tally, results.seconds);
+  }
+  std::fclose(to);
+  std::string made(text, size);
+  std::free(text);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream's
+  return made;
 }
 
 }  // namespace attest

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "reports/reporter.hpp"
+#include "reports/format.hpp"
 
 namespace attest {
 namespace {

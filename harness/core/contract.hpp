@@ -2,6 +2,7 @@
 // Symbols are those of reference/error_bound.hpp.
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace attest {
@@ -84,5 +85,9 @@ struct Contract {
   // tokens and split plan alone.
   bool batch_invariant = false;
 };
+
+// Every field as "name=value", joined by spaces, in the order above: two contracts are equal when
+// their texts are.
+std::string to_text(const Contract& contract);
 
 }  // namespace attest

@@ -30,6 +30,12 @@ struct MlaTensors {
   Buffer partial_lse;  // [total_q, num_splits, h_q] fp32, natural log, dense
 };
 
+// A definition in the sources: `begin` is how the line begins that holds it.
+struct SourcePlace {
+  std::string_view path;   // "kernels/mla_decode/stage2.hpp"; empty: not known
+  std::string_view begin;  // "ATTEST_INLINE void merge_splits("
+};
+
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -50,6 +56,8 @@ class Kernel {
   // Whether a launch can be captured in a graph: not where it reads or writes memory on the host's
   // side.
   virtual bool can_be_captured() const { return true; }
+  // Where a bucket's stage (harness/bucket.hpp) is written.
+  virtual SourcePlace source(std::string_view /*stage*/) const { return {}; }
   virtual Outcome launch(Device& device, Module module, const Problem& problem,
                          const MlaTensors& tensors) const = 0;
 };

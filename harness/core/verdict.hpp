@@ -1,5 +1,6 @@
 // Verdict: what is known about one case after it ran.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -56,6 +57,33 @@ struct Worst {
 
 std::string place_text(const Worst& at);  // "sequence 0, query token 1, head 3, split 2, column 17"
 
+// How the elements of a tensor lie within their bounds, over a sample of those that owe a finite
+// value: every k-th.
+struct Spread {
+  static constexpr int kBins = 18;
+  std::string tensor;
+  std::int64_t sampled = 0;
+  // [0]: exactly 0; [i]: ratio in (2^(i-13), 2^(i-12)], the first with all below, the last with all
+  // above, so that a ratio over 1 is in [13] or later.
+  std::array<std::int64_t, kBins> by_ratio{};
+  // Distance from the expected value as stored, in units in the last place of the format: [0]: 0;
+  // [1]: 1; [i]: (2^(i-2), 2^(i-1)]; the last with all above.
+  std::array<std::int64_t, kBins> by_ulp{};
+  double ratio_median = 0, ratio_p99 = 0;
+  // Radius of the tightest gate: what a loosened tolerance or contract moves, and no kernel can.
+  double bound_median = 0;
+};
+
+// Where the wrong elements of one tensor lie: how many in each block.
+struct FaultMap {
+  std::string tensor;
+  std::string row_axis, column_axis;  // "row" (of [total_q, h_q]), "split" or "column"
+  int row_block = 1,
+      column_block = 1;  // rows (columns) of the tensor that one of the map stands for
+  int rows = 0, columns = 0;
+  std::vector<std::int64_t> counts;  // [rows, columns]
+};
+
 // A matched filter over the residuals of o: how many standard deviations of the predicted noise lie
 // along one direction.
 struct Score {
@@ -93,8 +121,13 @@ struct [[nodiscard]] Verdict {
   std::string broken_tier;   // the loosest tier that is broken, for kFailed by a bound
   std::vector<std::string> remarks;  // of checks: what no result can show
   std::string blame;                 // the stage that broke, where and how, in words; kFailed
-  int schedules = 1;  // that the case ran under, up to the first that gave this verdict
+  std::string source;  // where that stage is written: "kernels/mla_decode/stage2.hpp:88"; or empty
+  int schedules = 1;   // that the case ran under, up to the first that gave this verdict
   Evidence evidence;
+  std::vector<Spread> spreads;       // one a tensor
+  std::vector<FaultMap> fault_maps;  // of tensors with wrong elements
+  std::string contract;              // that it was judged by: to_text(Contract)
+  double kernel_ms = 0;              // launch to end of synchronize, host clock; 0: not measured
 };
 
 struct Tally {

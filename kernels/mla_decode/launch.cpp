@@ -88,6 +88,21 @@ Contract contract_of(bool partials_are_fp32, int head_tile) {
   return contract;
 }
 
+// By a word of harness/bucket.hpp. What no stage of the kernel did is the launcher's to explain.
+SourcePlace source_of_stage(std::string_view stage) {
+  if (stage == "scores") {
+    return {"kernels/mla_decode/online_softmax.hpp", "  ATTEST_INLINE bool to_weights("};
+  }
+  if (stage == "values") {
+    return {"kernels/mla_decode/online_softmax.hpp", "  ATTEST_INLINE static void add_block("};
+  }
+  if (stage == "stage1") return {"kernels/mla_decode/stage1.hpp", "ATTEST_INLINE void store_head("};
+  if (stage == "merge" || stage == "stage2" || stage == "rounding") {
+    return {"kernels/mla_decode/stage2.hpp", "ATTEST_INLINE void merge_splits("};
+  }
+  return {"kernels/mla_decode/launch.cpp", "  Outcome launch("};
+}
+
 class MlaDecode final : public Kernel {
  public:
   explicit MlaDecode(bool partials_are_fp32) : partials_are_fp32_(partials_are_fp32) {}
@@ -117,6 +132,7 @@ class MlaDecode final : public Kernel {
   }
 
   std::unique_ptr<Kernel> fresh() const override { return std::make_unique<MlaDecode>(*this); }
+  SourcePlace source(std::string_view stage) const override { return source_of_stage(stage); }
 
   Outcome launch(Device& device, Module module, const Problem& problem,
                  const MlaTensors& tensors) const override {
