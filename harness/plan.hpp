@@ -1,10 +1,10 @@
 // Plan: what a nightly runs, and in which order.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/case.hpp"
@@ -22,34 +22,55 @@ struct Shard {
   std::string from = {};  // what said so: "--shard", "SLURM_ARRAY_TASK_ID"; empty: nothing did
 };
 
+// How much a nightly takes on.
+struct Tier {
+  std::string_view name, purpose;
+  bool kept = false;                            // the corpus and the killers too
+  std::span<const std::string_view> rest = {};  // suites besides smoke
+  double most_ms = 0;                           // of a case of them, by the model; 0: no limit
+};
+std::span<const Tier> all_tiers();
+
 struct PlanRequest {
-  std::string tier = "smoke";                            // smoke, nightly, full
+  std::string tier = "smoke";
   std::string ledger = "none", corpus = {}, kills = {};  // files, folder; empty: there is none
   Costs costs = {};
   Shard shard = {};
 };
 
-// The cases of the shard, in the order in which they run: those of the ledger and the corpus,
-// smoke, the tokens that kill mutants (cheapest first), the rest of the tier (cheapest first). Each
-// once, with the phase that first wants it. Every shard of a request makes the same whole plan and
-// takes its own part of it: longest first, onto the shard with the least work so far. Trouble
-// kUsage: no such tier, a file that cannot be read.
+// The cases of the shard, in the order in which they run; a case has the phase that first wants it:
+//   ledger   those that the ledger's tolerated entries name: what is known to fail
+//   corpus   failures that were kept; a folder that is not there holds none
+//   smoke    the suite
+//   killers  of the kernels that attest ships, what killed mutants of them; cheapest first
+//   rest     what else the tier wants; cheapest first
+// Which cases there are does not depend on the costs, so that a token of one night is a token of
+// the next. Every shard makes the same whole plan, given the same files and costs, and takes its
+// own part. Trouble kUsage: no such tier, a file that cannot be read, or what it names is unknown.
 Result<std::vector<PlannedCase>> make_plan(const PlanRequest& request);
 
+// The shard's part of a whole plan, in its order. The costliest case first, each goes to the shard
+// with the least work so far; so no shard has more than an equal part and 1 - 1/n of the costliest
+// case. Source: R. L. Graham, Bounds on multiprocessing timing anomalies, SIAM J. Appl. Math. 17
+// (1969) 416-429.
+std::vector<PlannedCase> part_of(std::vector<PlannedCase> plan, const Shard& shard);
+
 // What a case probably costs: measured; else by model, in proportion to what was measured of its
-// kernel.
+// kernel (of a kernel that was never measured: of all).
 class CostModel {
  public:
+  CostModel() = default;
   explicit CostModel(Costs costs);
   double ms(const Case& c) const;
 
  private:
   Costs costs_;
-  std::map<std::string, double, std::less<>> factor_;  // measured / model, by kernel
+  std::map<std::string, double, std::less<>> factor_;  // median of measured / model, by kernel
+  double factor_of_all_ = 1;
 };
 
 // The cases that fuzz draws beside a plan, one after another: a pure function of the seed, the
-// shard and the index.
+// shard and the index. Shards draw at indices of their own.
 PlannedCase fuzz_case(std::uint64_t seed, const Shard& shard, std::int64_t index);
 
 }  // namespace attest
