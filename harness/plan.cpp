@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "fuzz/problems/cost.hpp"
