@@ -255,6 +255,31 @@ test_FuzzWithoutCodeObjectsIsInfrastructure() {
   expect 4 "infra" attest fuzz --cases 3 --code-objects nope --corpus corpus --out out
   expect 4 "/proc/nope" attest fuzz --cases 1 --out /proc/nope --code-objects "$code_objects"
 }
+test_WhatNoReportCanBeMadeOf() {
+  attest run "$kSmallCase" --json --code-objects "$code_objects" >r.jsonl 2>stderr
+  expect 0 "passed 1" attest report r.jsonl
+  expect 2 "nope: No such file" attest report nope
+  printf 'text\n' >text
+  expect 2 "text: no run_begin in it" attest report text
+  expect 2 "files is required" attest report
+  expect 2 "there is no format 'pdf'; there are: console, " attest report r.jsonl --format pdf
+  cp r.jsonl again.jsonl
+  expect 2 "  $kSmallCase" attest report r.jsonl again.jsonl  # no shards of one run
+}
+test_AReportThatCannotBeWrittenIsInfrastructure() {
+  attest run "$kSmallCase" --json --code-objects "$code_objects" >r.jsonl 2>stderr
+  expect 4 "nowhere/report.txt: No such file" attest report r.jsonl --out nowhere/report.txt
+  expect 4 "/dev/full: No space left" attest report r.jsonl --out /dev/full
+  expect 4 "/proc/nope" attest report r.jsonl --all /proc/nope
+  mkdir report.txt
+  expect 4 "report.txt: it is a folder" attest report r.jsonl --out report.txt
+}
+test_AReportOfACutFileSaysWhatIsMissing() {
+  attest run --suite smoke --match h=1: --json --code-objects "$code_objects" >r.jsonl 2>stderr
+  head -n 4 r.jsonl | head -c -20 >cut.jsonl
+  expect 3 "cut.jsonl:4: the last line is cut short" attest report cut.jsonl
+  expect 3 "more cases were announced than are known" attest report cut.jsonl
+}
 test_SelftestTakesNoUnknownName() {
   expect 2 "there is no mutant 'nope'" attest selftest --mutant nope
   expect 2 "nope" attest selftest --mutants nope

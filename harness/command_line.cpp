@@ -26,6 +26,7 @@ struct Parsed {
   FuzzRequest fuzz;
   SelftestRequest selftest;
   JudgeRequest judge;
+  ReportRequest report;
   std::string checks = "none", ariths = "fma";
   std::string tier = "smoke", out, token, unit, standalone;
   std::function<int()> command;
@@ -244,6 +245,21 @@ void add_selftest(CLI::App& app, Parsed& parsed) {
   sub.add_option("--out", request.out, "also write Markdown here");
 }
 
+void add_report(CLI::App& app, Parsed& parsed) {
+  ReportRequest& request = parsed.report;
+  CLI::App& report = *app.add_subcommand(
+      "report", "a report of runs that are over, from their JSON Lines; its exit code is theirs");
+  report.callback([&parsed] { parsed.command = [&] { return command_report(parsed.report); }; });
+  report
+      .add_option("files", request.files,
+                  "results.jsonl of `attest nightly`, or what `attest run --json` prints; several: "
+                  "the shards of one run")
+      ->required();
+  report.add_option("--format", request.format, "see `attest list`; default: console");
+  report.add_option("--out", request.out, "file; -: stdout, the default");
+  report.add_option("--all", request.folder, "folder: each format that is kept in a file");
+}
+
 void add_commands(CLI::App& app, Parsed& parsed) {
   add_command(app, parsed, "list", "kernels, devices, suites, distributions, report formats",
               [&] { return command_list(parsed.common); });
@@ -271,6 +287,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_soundness(app, parsed);
   add_detect(app, parsed);
   add_fuzz(app, parsed);
+  add_report(app, parsed);
   add_selftest(app, parsed);
 }
 

@@ -60,6 +60,12 @@ struct JudgeRequest {
   int tile = 16;    // tokens between two updates of its running max, at least
 };
 
+struct ReportRequest {
+  std::vector<std::string> files;  // JSON Lines
+  std::string format, out;         // empty: console; stdout
+  std::string folder;              // of every format that has a file; empty: none is wanted
+};
+
 int command_list(const CommonOptions& common);
 int command_doctor(const CommonOptions& common);
 int command_run(const CommonOptions& common, const Selection& selection);
@@ -77,6 +83,9 @@ int command_judge(const CommonOptions& common, const JudgeRequest& request);
 int command_fuzz(const CommonOptions& common, const FuzzRequest& request);
 int command_selftest(const CommonOptions& common, const SelftestRequest& request);
 int command_detect(const CommonOptions& common, const DetectRequest& request);
+
+// Of a run that is over: its exit code is the run's.
+int command_report(const ReportRequest& request);
 
 int command_soundness(const CommonOptions& common, const SoundnessOptions& options,
                       const std::string& markdown_path);
