@@ -280,6 +280,18 @@ test_AReportOfACutFileSaysWhatIsMissing() {
   expect 3 "cut.jsonl:4: the last line is cut short" attest report cut.jsonl
   expect 3 "more cases were announced than are known" attest report cut.jsonl
 }
+test_APlanThatCannotBeMadeIsUsage() {
+  expect 2 "there is no tier 'nope'; there are: smoke, nightly, full" attest list --plan 2 --tier nope
+  expect 2 "--plan" attest list --plan 0
+  expect 2 "--plan" attest list --plan two
+  expect 2 "--tier requires --plan" attest list --tier full
+  expect 2 "nope" attest list --plan 2 --costs nope
+  expect 2 "nope" attest list --plan 2 --ledger nope
+  mkdir corpus
+  printf '%s\nv1:k=nope\n' "$kSmallCase" >corpus/mla_decode.tokens
+  expect 2 "corpus/mla_decode.tokens:2: there is no kernel 'nope'" attest list --plan 2 --tier full --corpus corpus
+  expect 0 "tier smoke: 88 cases" attest list --plan 2 --corpus corpus
+}
 test_SelftestTakesNoUnknownName() {
   expect 2 "there is no mutant 'nope'" attest selftest --mutant nope
   expect 2 "nope" attest selftest --mutants nope

@@ -27,6 +27,7 @@ struct Parsed {
   SelftestRequest selftest;
   JudgeRequest judge;
   ReportRequest report;
+  ListRequest list;
   std::string checks = "none", ariths = "fma";
   std::string tier = "smoke", out, token, unit, standalone;
   std::function<int()> command;
@@ -260,9 +261,30 @@ void add_report(CLI::App& app, Parsed& parsed) {
   report.add_option("--all", request.folder, "folder: each format that is kept in a file");
 }
 
+void add_list(CLI::App& app, Parsed& parsed) {
+  ListRequest& request = parsed.list;
+  CLI::App& list =
+      add_command(app, parsed, "list", "kernels, devices, suites, distributions, report formats",
+                  [&] { return command_list(parsed.common, request); });
+  CLI::Option* const plan =
+      list.add_option("--plan", request.plan, "instead, what a nightly runs, over so many shards")
+          ->check(CLI::Range(1, 1 << 12));
+  list.add_option("--tier", request.tier, "of the plan: smoke, nightly, full")
+      ->needs(plan)
+      ->capture_default_str();
+  list.add_option("--costs", request.costs,
+                  "results.jsonl of an earlier run, which says what cases cost; may be given again")
+      ->needs(plan)
+      ->type_size(1)
+      ->allow_extra_args(false);
+  list.add_option("--corpus", request.corpus, "folder of failures that were kept")
+      ->needs(plan)
+      ->capture_default_str();
+  add_ledger(list, parsed.common);
+}
+
 void add_commands(CLI::App& app, Parsed& parsed) {
-  add_command(app, parsed, "list", "kernels, devices, suites, distributions, report formats",
-              [&] { return command_list(parsed.common); });
+  add_list(app, parsed);
   add_run(app, parsed);
   add_repro(app, parsed);
   CLI::App& explain = add_command(
@@ -344,8 +366,10 @@ int run_command_line(int argc, const char* const* argv) {
   parsed.common.code_object = given_objects;
   parsed.common.threads = host_threads();
   parsed.fuzz.corpus = ATTEST_SOURCE_DIR "/fuzz/corpus";
+  parsed.list.corpus = parsed.fuzz.corpus;
   parsed.selftest.folder = ATTEST_SOURCE_DIR "/fuzz/mutants";
   parsed.selftest.kills = ATTEST_SOURCE_DIR "/fuzz/mutants/kills.txt";
+  parsed.list.kills = parsed.selftest.kills;
   const char* const ledger = ATTEST_SOURCE_DIR "/fuzz/ledger";
   if (std::filesystem::exists(ledger)) parsed.common.ledger = ledger;
   CLI::App app{

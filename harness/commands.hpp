@@ -53,6 +53,13 @@ struct SelftestRequest {
   SelftestOptions options;
 };
 
+struct ListRequest {
+  int plan = 0;  // shards of a nightly's plan to list; 0: everything but a plan
+  std::string tier = "smoke";
+  std::string corpus, kills;       // folder; file
+  std::vector<std::string> costs;  // results.jsonl of earlier runs
+};
+
 struct JudgeRequest {
   std::string inputs, outputs;  // files; no outputs: in the file of the inputs
   std::string name = "elsewhere", unit = "unknown", p = "bf16";
@@ -66,7 +73,7 @@ struct ReportRequest {
   std::string folder;              // of every format that has a file; empty: none is wanted
 };
 
-int command_list(const CommonOptions& common);
+int command_list(const CommonOptions& common, const ListRequest& request);
 int command_doctor(const CommonOptions& common);
 int command_run(const CommonOptions& common, const Selection& selection);
 int command_nightly(const CommonOptions& common, const std::string& tier,

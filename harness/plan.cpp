@@ -27,13 +27,14 @@ namespace {
 constexpr std::array<std::string_view, 3> kRest = {"trajectories", "ragged", "prefix_boundary"};
 constexpr double kNightlyMost_ms = 10e3;
 constexpr std::array kTiers = {
-    Tier{"smoke", "what the ledger names, and the suite smoke: seconds"},
-    Tier{"nightly",
-         "also the corpus, the tokens that killed mutants, and of the suites trajectories, ragged "
-         "and prefix_boundary the cases that cost up to 10 s a core: the longer ones would take "
-         "the time of thousands that fuzz draws",
-         true, kRest, kNightlyMost_ms},
-    Tier{"full", "as nightly, with every case of these suites", true, kRest},
+    PlanTier{"smoke", "what the ledger names, and the suite smoke: seconds"},
+    PlanTier{
+        "nightly",
+        "also the corpus, the tokens that killed mutants, and of the suites trajectories, ragged "
+        "and prefix_boundary the cases that cost up to 10 s a core: the longer ones would take "
+        "the time of thousands that fuzz draws",
+        true, kRest, kNightlyMost_ms},
+    PlanTier{"full", "as nightly, with every case of these suites", true, kRest},
 };
 
 Trouble in_file(const std::string& where, const Trouble& trouble) {
@@ -138,9 +139,9 @@ std::vector<Case> cases_of_suite(std::string_view name, double most_ms) {
   return cases;
 }
 
-Result<const Tier*> tier_named(const std::string& name) {
+Result<const PlanTier*> tier_named(const std::string& name) {
   std::string names;
-  for (const Tier& tier : kTiers) {
+  for (const PlanTier& tier : kTiers) {
     if (tier.name == name) return &tier;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", tier.name);
   }
@@ -150,7 +151,17 @@ Result<const Tier*> tier_named(const std::string& name) {
 
 }  // namespace
 
-std::span<const Tier> all_tiers() { return kTiers; }
+Costs costs_of(const Results& results) {
+  Costs costs;
+  for (const CaseRecord& record : results.cases) {
+    const Status status = record.verdict.status;
+    if (status == Status::kSkipped || status == Status::kInfra) continue;
+    costs[record.planned_token()] = record.total_ms;
+  }
+  return costs;
+}
+
+std::span<const PlanTier> plan_tiers() { return kTiers; }
 
 Result<std::vector<PlannedCase>> make_plan(const PlanRequest& request) {
   const auto tier = tier_named(request.tier);

@@ -10,11 +10,14 @@
 #include "harness/core/case.hpp"
 #include "harness/core/trouble.hpp"
 #include "reports/reporter.hpp"
+#include "reports/run/results.hpp"
 
 namespace attest {
 
 // Measured costs: milliseconds of a case, by its token.
 using Costs = std::map<std::string, double, std::less<>>;
+// Of the cases that ran to a verdict on their kernel.
+Costs costs_of(const Results& results);
 
 // The i-th of n parts, from 0.
 struct Shard {
@@ -23,13 +26,13 @@ struct Shard {
 };
 
 // How much a nightly takes on.
-struct Tier {
+struct PlanTier {
   std::string_view name, purpose;
   bool kept = false;                            // the corpus and the killers too
   std::span<const std::string_view> rest = {};  // suites besides smoke
   double most_ms = 0;                           // of a case of them, by the model; 0: no limit
 };
-std::span<const Tier> all_tiers();
+std::span<const PlanTier> plan_tiers();
 
 struct PlanRequest {
   std::string tier = "smoke";

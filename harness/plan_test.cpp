@@ -106,7 +106,7 @@ TEST_F(PlanTest, RunsWhatIsKnownToFailFirstThenEachPhaseAfterTheOther) {
 
 TEST_F(PlanTest, OfTheShippedFilesHoldsEveryCaseOfATierThatIsSmaller) {
   std::set<std::string> before;
-  for (const Tier& tier : all_tiers()) {
+  for (const PlanTier& tier : plan_tiers()) {
     const auto plan = plan_of({.tier = std::string{tier.name}, .corpus = kCorpus, .kills = kKills});
     std::set<std::string> now;
     for (const PlannedCase& one : plan) now.insert(one.token);
@@ -245,6 +245,20 @@ TEST(CostModel, ScalesTheModelByTheMedianOfItsKernelAndOfAllWhereNothingOfItWasM
   costs[measured] = 2 * modelled_ms(measured);
   EXPECT_DOUBLE_EQ(ms_of(CostModel(costs), kOtherKernel), 2 * modelled_ms(kOtherKernel));
   EXPECT_DOUBLE_EQ(ms_of(CostModel(costs), kOther), 3 * modelled_ms(kOther));
+}
+
+TEST(Costs, AreOfPlannedTokensThatHadAVerdict) {
+  Results results;
+  const auto add = [&](const char* token, const char* planned, Status status, double ms) {
+    CaseRecord record{.token = token, .verdict = {}, .total_ms = ms, .planned = planned};
+    record.verdict.status = status;
+    results.cases.push_back(record);
+  };
+  add("a", "", Status::kPassed, 5);
+  add("b:sched=3", "b", Status::kFailed, 7);
+  add("c", "", Status::kSkipped, 0);
+  add("d", "", Status::kInfra, 1);
+  EXPECT_EQ(costs_of(results), (Costs{{"a", 5}, {"b", 7}}));
 }
 
 TEST(CostModel, PassesOverTokensThatSayNothingHereAndNumbersThatAreNone) {

@@ -23,9 +23,8 @@ Environment process_environment();
 //   SLURM_ARRAY_TASK_ID of an array without gaps, from wherever, by whatever step
 //   OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE  Open MPI
 //   PMI_RANK, PMI_SIZE                          MPICH, Intel MPI
-//   SLURM_PROCID, SLURM_STEP_NUM_TASKS          srun. Not SLURM_NTASKS: a batch script has that,
-//   and
-//                                               SLURM_PROCID=0, outside of any srun
+//   SLURM_PROCID, SLURM_STEP_NUM_TASKS          srun. Not SLURM_NTASKS: a batch script that starts
+//                                               no tasks has it too, and SLURM_PROCID=0
 // An empty value is as none. Trouble kUsage, with the variable and its value: no number, one of a
 // pair alone, an index that is not below the count, an array with gaps.
 // Sources: GoogleTest, docs/advanced.md, "Distributing Test Functions to Multiple Machines"; Slurm,
