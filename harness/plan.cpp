@@ -25,16 +25,15 @@ namespace attest {
 namespace {
 
 constexpr std::array<std::string_view, 3> kRest = {"trajectories", "ragged", "prefix_boundary"};
+// A longer case takes the time of hundreds that fuzz would draw.
 constexpr double kNightlyMost_ms = 10e3;
 constexpr std::array kTiers = {
-    PlanTier{"smoke", "what the ledger names, and the suite smoke: seconds"},
-    PlanTier{
-        "nightly",
-        "also the corpus, the tokens that killed mutants, and of the suites trajectories, ragged "
-        "and prefix_boundary the cases that cost up to 10 s a core: the longer ones would take "
-        "the time of thousands that fuzz draws",
-        true, kRest, kNightlyMost_ms},
-    PlanTier{"full", "as nightly, with every case of these suites", true, kRest},
+    PlanTier{"smoke", "the cases that the ledger names, and the suite smoke"},
+    PlanTier{"nightly",
+             "also the corpus, what killed mutants, and of the suites trajectories, ragged and "
+             "prefix_boundary the cases that cost up to 10 s",
+             true, kRest, kNightlyMost_ms},
+    PlanTier{"full", "also the costlier cases of these suites", true, kRest},
 };
 
 Trouble in_file(const std::string& where, const Trouble& trouble) {
