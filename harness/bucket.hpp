@@ -11,6 +11,7 @@
 //   memory                  found after the launch
 //   suspect                 all elements together: the kind is the filter that says so
 //   the name of a property  what was broken (fuzz/properties/)
+//   process                 the worker process that ran the case (worker_end.hpp)
 //   replay-...              any of these, in the replay of a graph
 // kind:
 //   unwritten               still the poison where a value belongs
@@ -25,9 +26,10 @@
 //   use_after_free          an access to a buffer that was released
 //   oob                     an access outside every buffer, or a damaged guard zone
 //   input                   it changed an input
-//   hang, crash             no end within the budget; any other fault
+//   hang, crash             no end within the budget, or a process' time limit; any other fault
 // pattern: of numbers see fault_set.hpp; of oob and input the tensor's name, or "far" beyond the
-// reach of a guard zone; of a check the source line and its caller, "load-hpp-38-stage1-hpp-7", or the pc; else "all".
+// reach of a guard zone; of a check the source line and its caller, "load-hpp-38-stage1-hpp-7", or the pc; of a
+// process' crash the signal, "sigsegv", or how it exited, "exit7"; else "all".
 #pragma once
 #include <string>
 #include <string_view>

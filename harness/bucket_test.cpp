@@ -9,7 +9,8 @@ namespace {
 
 TEST(Bucket, IsReadBackAsItWasPrinted) {
   for (const Bucket& bucket : {Bucket{"merge", "wrong", "lse", "mla_decode"},
-                               Bucket{"stage1", "oob", "kv_indices", "mla_v4-2"}}) {
+                               Bucket{"stage1", "oob", "kv_indices", "mla_v4-2"},
+                               Bucket{"process", "crash", "sigsegv", "mla_decode"}}) {
     const auto read = parse_bucket(to_string(bucket));
     ASSERT_TRUE(read.ok());
     EXPECT_EQ(*read, bucket);

@@ -8,6 +8,8 @@
 #include "harness/core/problem.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
+#include "harness/shell_word.hpp"
+#include "harness/worker.hpp"
 #include "kernels/external/user_object.hpp"
 
 namespace attest {
@@ -26,6 +28,7 @@ struct Parsed {
   ListRequest list;
   std::string checks = "none", ariths = "fma";
   std::string tier = "smoke", out, token, unit, standalone;
+  int worker_parent = 0;
   std::function<int()> command;
 };
 
@@ -279,6 +282,17 @@ void add_list(CLI::App& app, Parsed& parsed) {
   add_ledger(list, parsed.common);
 }
 
+// What `nightly` starts.
+void add_worker(CLI::App& app, Parsed& parsed) {
+  CLI::App& worker = add_command(app, parsed, "worker", "judge cases that a nightly names", [&] {
+    return command_worker(parsed.common, parsed.worker_parent);
+  });
+  worker.group("");  // not in --help
+  worker.add_option("--parent", parsed.worker_parent, "the process that started it")->required();
+  add_ledger(worker, parsed.common);
+  add_emulation(worker, parsed);
+}
+
 void add_commands(CLI::App& app, Parsed& parsed) {
   add_list(app, parsed);
   add_run(app, parsed);
@@ -307,6 +321,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_fuzz(app, parsed);
   add_report(app, parsed);
   add_selftest(app, parsed);
+  add_worker(app, parsed);
 }
 
 }  // namespace

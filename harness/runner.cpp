@@ -37,6 +37,23 @@ void stop_on_interrupt() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+CaseRecord run_case(const Case& c, Device& device, const VerifyOptions& options,
+                    const Ledger& ledger) {
+  const Kernel* const kernel = find_kernel(c.kernel);
+  ATTEST_CHECK(kernel != nullptr);
+  CaseRecord record{to_token(c), {}, 0};
+  const auto begin = Clock::now();
+  Explored explored = explore_schedules(*kernel, device, c, options, [&](const Case& of_schedule) {
+    return verify_with_ledger(ledger, *kernel, device, of_schedule, options);
+  });
+  if (std::string shown = to_token(explored.c); shown != record.token) {
+    record.planned = std::exchange(record.token, std::move(shown));
+  }
+  record.verdict = std::move(explored.verdict);
+  record.total_ms = ms_since(begin);
+  return record;
+}
+
 Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
                 std::span<const std::unique_ptr<Reporter>> reporters, const std::atomic<bool>& stop,
                 const Ledger& ledger) {
@@ -44,20 +61,9 @@ Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions
   const auto begin = Clock::now();
   for (const Case& c : cases) {
     if (stop) break;
-    const Kernel* const kernel = find_kernel(c.kernel);
-    ATTEST_CHECK(kernel != nullptr);
-    CaseRecord record{to_token(c), {}, 0};
-    for (const auto& reporter : reporters) reporter->case_begin(tally.total(), record.token);
-    const auto case_begin = Clock::now();
-    Explored explored =
-        explore_schedules(*kernel, device, c, options, [&](const Case& of_schedule) {
-          return verify_with_ledger(ledger, *kernel, device, of_schedule, options);
-        });
-    if (std::string shown = to_token(explored.c); shown != record.token) {
-      record.planned = std::exchange(record.token, std::move(shown));
-    }
-    record.verdict = std::move(explored.verdict);
-    record.total_ms = ms_since(case_begin);
+    const std::string token = to_token(c);
+    for (const auto& reporter : reporters) reporter->case_begin(tally.total(), token);
+    CaseRecord record = run_case(c, device, options, ledger);
     record.at_s = ms_since(begin) / 1000;
     for (const auto& reporter : reporters) reporter->case_end(record);
     tally.add(record.verdict.status);

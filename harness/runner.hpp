@@ -19,7 +19,11 @@ namespace attest {
 extern std::atomic<bool> stop_requested;
 void stop_on_interrupt();
 
-// Every case names a kernel that exists.
+// One case, from its inputs to a verdict in the light of the ledger; it names a kernel that exists.
+// The record lacks what the run alone knows: phase, at_s, tries.
+CaseRecord run_case(const Case& c, Device& device, const VerifyOptions& options,
+                    const Ledger& ledger);
+
 Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
                 std::span<const std::unique_ptr<Reporter>> reporters,
                 const std::atomic<bool>& stop = stop_requested, const Ledger& ledger = {});
