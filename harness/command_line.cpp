@@ -8,7 +8,6 @@
 #include "harness/core/problem.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
-#include "harness/shell_word.hpp"
 #include "harness/worker.hpp"
 #include "kernels/external/user_object.hpp"
 
