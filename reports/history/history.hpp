@@ -1,0 +1,54 @@
+// History: runs kept over time, in one SQLite file that several processes may write to. A run is
+// there wholly or not at all, whatever kills its writer.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/core/trouble.hpp"
+#include "reports/run/results.hpp"
+#include "reports/run/trend.hpp"
+
+namespace attest {
+
+class Sqlite;
+
+// What a history knows of one run.
+struct KeptRun {
+  std::string run, started, command, device, machine, build, bounds;  // of its RunHeader
+  Tally tally;  // interrupted where planned cases did not end
+  double seconds = 0;
+};
+
+class History {
+ public:
+  // Makes the file if there is none, and migrates an older one. Trouble kUsage: it is no history,
+  // or a newer program's; kInfra: the disk.
+  static Result<History> open(const std::string& path);
+  History(History&&) noexcept;
+  History& operator=(History&&) noexcept;
+  ~History();
+
+  // In one transaction. Of a run that is there already, only what is new: the rest of one that was
+  // resumed, another shard. Trouble kUsage: results that name no run; kInfra: the disk.
+  Outcome add(const Results& results);
+
+  // The lines of the newest `most_runs` runs, the buckets of all.
+  Result<Trend> trend(int most_runs = 200) const;
+  // Milliseconds of a case on the device, by its token: the median of the last 5.
+  Result<std::map<std::string, double, std::less<>>> costs(const std::string& device) const;
+  // The newest `most`, oldest first.
+  Result<std::vector<KeptRun>> runs(int most) const;
+
+ private:
+  explicit History(std::unique_ptr<Sqlite> db);
+  std::unique_ptr<Sqlite> db_;
+};
+
+// The part of the plan whose cases are drawn anew in each run: of those that find nothing, a
+// history keeps only how many.
+inline constexpr std::string_view kDrawnPhase = "fuzz";
+
+}  // namespace attest

@@ -1,0 +1,226 @@
+#include "reports/history/trend_of.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "harness/core/verdict.hpp"
+#include "reports/history/change_points.hpp"
+#include "reports/history/history.hpp"
+#include "reports/run/no_news.hpp"
+
+namespace attest {
+namespace {
+
+using Id = std::int64_t;
+
+struct RunOfLine {
+  Id id = 0;
+  std::string run, started, build, device;
+};
+
+// What the runs of one device have of one kernel. The vectors are as long as the runs.
+struct Family {
+  std::vector<std::vector<Id>> cases;                                             // sorted
+  std::vector<std::set<Id>> failed;                                               // of these
+  std::map<std::string, std::vector<std::vector<std::pair<Id, double>>>> ratios;  // by tensor
+};
+
+std::vector<RunOfLine> newest_runs(Sqlite& db, int most) {
+  SqliteStatement statement(db,
+                            "SELECT id, run, started, build, device FROM runs "
+                            "ORDER BY started DESC, id DESC LIMIT ?");
+  std::vector<RunOfLine> runs;
+  for (statement.with(Id{most}); statement.step();) {
+    runs.push_back({statement.number(0), statement.text(1), statement.text(2), statement.text(3),
+                    statement.text(4)});
+  }
+  std::reverse(runs.begin(), runs.end());
+  return runs;
+}
+
+class Reading {
+ public:
+  Reading(Sqlite& db, const std::vector<RunOfLine>& runs) : db_(db), runs_(runs) {}
+
+  // By kernel and device.
+  std::map<std::pair<std::string, std::string>, Family> read() && {
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      read_cases(i);
+      read_ratios(i);
+    }
+    return std::move(families_);
+  }
+
+ private:
+  void read_cases(std::size_t i) {
+    for (cases_.with(runs_[i].id, kDrawnPhase); cases_.step();) {
+      Family& family = families_[{cases_.text(2), runs_[i].device}];
+      family.cases.resize(runs_.size());
+      family.failed.resize(runs_.size());
+      family.cases[i].push_back(cases_.number(0));
+      if (cases_.number(1) != 0) family.failed[i].insert(cases_.number(0));
+    }
+  }
+  void read_ratios(std::size_t i) {
+    for (ratios_.with(runs_[i].id, kDrawnPhase); ratios_.step();) {
+      Family& family = families_[{ratios_.text(3), runs_[i].device}];
+      auto& of_tensor = family.ratios[ratios_.text(1)];
+      of_tensor.resize(runs_.size());
+      of_tensor[i].emplace_back(ratios_.number(0), ratios_.real(2));
+    }
+  }
+
+  Sqlite& db_;
+  const std::vector<RunOfLine>& runs_;
+  std::map<std::pair<std::string, std::string>, Family> families_;
+  // In the order of the primary key: sorted by token.
+  SqliteStatement cases_{
+      db_,
+      "SELECT c.token, c.status IN ('failed', 'crashed', 'hung', 'flaky', 'xfail'), t.kernel "
+      "FROM cases c JOIN tokens t ON t.id = c.token "
+      "WHERE c.run = ? AND c.phase <> ? AND c.status NOT IN ('infra', 'skipped') ORDER BY c.token"};
+  SqliteStatement ratios_{
+      db_,
+      "SELECT r.token, r.tensor, r.ratio, t.kernel FROM ratios r "
+      "JOIN cases c ON c.run = r.run AND c.token = r.token JOIN tokens t ON t.id = r.token "
+      "WHERE r.run = ? AND c.phase <> ? AND r.ratio IS NOT NULL ORDER BY r.token"};
+};
+
+// Of sorted values: the least that at least this share is not over.
+double quantile(const std::vector<double>& sorted, double share) {
+  const double place = std::ceil(share * static_cast<double>(sorted.size())) - 1;
+  return sorted[static_cast<std::size_t>(std::max(place, 0.0))];
+}
+
+TrendPoint point_of(const RunOfLine& run, const Comparable& same, const std::set<Id>& failed,
+                    const std::vector<std::pair<Id, double>>& ratios) {
+  TrendPoint point{run.run, run.started, run.build};
+  point.cases = static_cast<Id>(same.cases.size());
+  for (const Id token : failed) {
+    point.failed += std::binary_search(same.cases.begin(), same.cases.end(), token) ? 1 : 0;
+  }
+  std::vector<double> values;
+  for (const auto& [token, ratio] : ratios) {
+    if (std::binary_search(same.cases.begin(), same.cases.end(), token)) values.push_back(ratio);
+  }
+  if (values.empty()) return point;
+  std::sort(values.begin(), values.end());
+  point.median = quantile(values, 0.5);
+  point.p90 = quantile(values, 0.9);
+  point.p99 = quantile(values, 0.99);
+  point.largest = values.back();
+  return point;
+}
+
+// Where the middle or the tail of the cases moved.
+std::vector<int> changes_of(const std::vector<TrendPoint>& points) {
+  std::set<int> changes;
+  for (double TrendPoint::*quantile : {&TrendPoint::median, &TrendPoint::p99}) {
+    std::vector<double> values;
+    for (const TrendPoint& point : points) values.push_back(std::max(point.*quantile, kNoNews));
+    for (const int at : change_points(values)) changes.insert(at);
+  }
+  return {changes.begin(), changes.end()};
+}
+
+std::vector<TrendLine> lines_of(Sqlite& db, int most_runs) {
+  const std::vector<RunOfLine> runs = newest_runs(db, most_runs);
+  std::vector<TrendLine> lines;
+  for (const auto& [name, family] : Reading(db, runs).read()) {
+    const Comparable same = comparable(family.cases);
+    for (const auto& [tensor, ratios] : family.ratios) {
+      TrendLine line{fmt::format("{} {} {}", name.first, name.second, tensor), {}, {}};
+      for (const int i : same.runs) {
+        line.points.push_back(point_of(runs[i], same, family.failed[i], ratios[i]));
+      }
+      line.changes = changes_of(line.points);
+      lines.push_back(std::move(line));
+    }
+  }
+  return lines;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, 0.5);
+}
+
+std::vector<BucketLife> buckets_in(Sqlite& db) {
+  SqliteStatement rows(db,
+                       "SELECT b.bucket, r.id, r.started, c.at_s, c.status = 'flaky', "
+                       "coalesce(s.token, t.token) FROM cases c "
+                       "JOIN buckets b ON b.id = c.bucket JOIN runs r ON r.id = c.run "
+                       "JOIN tokens t ON t.id = c.token LEFT JOIN tokens s ON s.id = c.shown "
+                       "WHERE c.bucket IS NOT NULL AND c.status <> 'passed' "
+                       "ORDER BY r.started, r.id, c.at_s");
+  SqliteStatement since(db, "SELECT count(*) FROM runs WHERE (started, id) > (?, ?)");
+  struct Life : BucketLife {
+    Id last_run = 0;
+    std::vector<double> first_s;
+  };
+  std::map<std::string, Life> lives;
+  while (rows.step()) {
+    Life& life = lives[rows.text(0)];
+    if (life.cases++ == 0) life.bucket = rows.text(0), life.first_seen = rows.text(2);
+    if (life.last_run != rows.number(1)) {
+      life.last_run = rows.number(1);
+      life.last_seen = rows.text(2);
+      ++life.runs_seen;
+      life.first_s.push_back(rows.real(3));
+    }
+    life.flaky_rate += rows.real(4);
+    const std::string token = rows.text(5);
+    if (life.example.empty() || token.size() < life.example.size()) life.example = token;
+  }
+  std::vector<BucketLife> buckets;
+  for (auto& [name, life] : lives) {
+    life.flaky_rate /= static_cast<double>(life.cases);
+    life.seconds_to_first = median(life.first_s);
+    since.with(life.last_seen, life.last_run).step();
+    life.runs_since = since.number(0);
+    buckets.push_back(life);
+  }
+  std::stable_sort(buckets.begin(), buckets.end(), [](const BucketLife& a, const BucketLife& b) {
+    return a.last_seen > b.last_seen;
+  });
+  return buckets;
+}
+
+}  // namespace
+
+Comparable comparable(const std::vector<std::vector<std::int64_t>>& cases_of_runs) {
+  constexpr std::size_t kLeastNumerator = 3, kLeastDenominator = 4;
+  std::size_t largest = 0;
+  for (const auto& cases : cases_of_runs) largest = std::max(largest, cases.size());
+  Comparable same;
+  std::size_t leader = 0;
+  for (int i = static_cast<int>(cases_of_runs.size()) - 1; i >= 0; --i) {
+    const std::vector<Id>& cases = cases_of_runs[i];
+    if (leader == 0) {
+      if (cases.empty() || 2 * cases.size() < largest) continue;
+      same.cases = cases;
+      leader = cases.size();
+    } else {
+      std::vector<Id> common;
+      std::set_intersection(same.cases.begin(), same.cases.end(), cases.begin(), cases.end(),
+                            std::back_inserter(common));
+      if (common.empty() || kLeastDenominator * common.size() < kLeastNumerator * leader) continue;
+      same.cases = std::move(common);
+    }
+    same.runs.push_back(i);
+  }
+  std::reverse(same.runs.begin(), same.runs.end());
+  return same;
+}
+
+Trend trend_of(Sqlite& db, int most_runs) {
+  const SqliteTransaction view(db, SqliteTransaction::kToRead);
+  return {lines_of(db, most_runs), buckets_in(db)};
+}
+
+}  // namespace attest
