@@ -9,6 +9,8 @@ namespace attest {
 std::span<const ReportFormat> all_report_formats() {
   static constexpr std::array kAll = {
       ReportFormat{"console", "", "a line a case, failures with their reason", render_console},
+      ReportFormat{"html", "report.html", "one page: buckets, heat maps, charts, each case",
+                   render_html},
       ReportFormat{"jsonl", "", "JSON Lines; shards and resumed runs as one", render_jsonl},
   };
   return kAll;

@@ -21,6 +21,7 @@ std::span<const ReportFormat> all_report_formats();  // catalog.cpp
 const ReportFormat* find_report_format(std::string_view name);
 
 std::string render_console(const Results& results, const Trend& trend);
+std::string render_html(const Results& results, const Trend& trend);
 std::string render_jsonl(const Results& results,
                          const Trend& trend);  // shards and resumed runs as one run
 
