@@ -147,7 +147,7 @@ TEST(ReportFormats, EachFileIsInTheCatalogue) {
   std::set<std::string> files, listed;
   for (const auto& entry : std::filesystem::directory_iterator(ATTEST_SOURCE_DIR "/reports")) {
     const std::string stem = entry.path().stem().string();
-    if (entry.path().extension() == ".cpp" && stem != "catalog" && stem != "reports_test")
+    if (entry.path().extension() == ".cpp" && stem != "catalog" && !stem.ends_with("_test"))
       files.insert(stem);
   }
   for (const ReportFormat& format : all_report_formats()) listed.insert(std::string{format.name});

@@ -4,11 +4,10 @@
 #include <set>
 
 #include "reports/page/page.hpp"
+#include "reports/run/summary.hpp"
 
 namespace attest::page {
 namespace {
-
-constexpr std::size_t kMostListed = 100;
 
 struct StatusCount {
   Status status;
@@ -110,19 +109,12 @@ std::string facts_html(const Results& results) {
          fact("run", each_once(results, &RunHeader::run)) + "</dl>";
 }
 
-std::string list_html(std::string_view title, std::string_view hint,
-                      const std::vector<std::string>& lines) {
-  if (lines.empty()) return {};
-  std::string html =
-      fmt::format("<details class=\"notice\"{}><summary>{} {}</summary><p>{}</p><ul>",
-                  lines.size() <= 5 ? " open" : "", lines.size(), title, hint);
-  for (std::size_t i = 0; i < lines.size() && i < kMostListed; ++i) {
-    html += fmt::format("<li><code>{}</code></li>", escaped(lines[i]));
-  }
-  if (lines.size() > kMostListed) {
-    html += fmt::format("<li>and {} more</li>", lines.size() - kMostListed);
-  }
-  return html + "</ul></details>";
+std::string notes_html(const Results& results) {
+  const std::vector<std::string> notes = notes_of(results);
+  if (notes.empty()) return {};
+  std::string html = "<div class=\"notice\"><h2>Before you trust the numbers</h2><ul>";
+  for (const std::string& note : notes) html += fmt::format("<li>{}</li>", escaped(note));
+  return html + "</ul></div>";
 }
 
 std::string chips_html(const Tally& tally) {
@@ -133,6 +125,20 @@ std::string chips_html(const Tally& tally) {
   return html + "</ul>";
 }
 
+std::string exit_html(const Results& results) {
+  const int code = exit_code(results.tally);
+  std::string html =
+      fmt::format("<p class=\"exit\">Exit code <b>{}</b>: {}.", code, meaning_of(code).meaning);
+  if (const auto buckets = static_cast<std::int64_t>(buckets_of(results).size()); buckets > 0) {
+    html += fmt::format(" <a href=\"#buckets\">{}</a>, one a cause.", plural(buckets, "bucket"));
+  }
+  if (const auto missing = static_cast<std::int64_t>(results.missing.size()); missing > 0) {
+    html += fmt::format(" <b>{} did not end</b>, and so ha{} no verdict.", plural(missing, "case"),
+                        missing == 1 ? "s" : "ve");
+  }
+  return html + "</p>";
+}
+
 constexpr const char* kProves =
     "A pass proves that, in that case, <code>o</code>, <code>lse</code> and the partials of each "
     "split lie within bounds derived from the kernel&#8217;s contract, that no memory outside its "
@@ -140,63 +146,6 @@ constexpr const char* kProves =
     "about cases and schedules that did not run, or about speed.";
 
 }  // namespace
-
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        html += "&amp;";
-        break;
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
-
-std::string_view shape_of(Status status) {
-  switch (status) {
-    case Status::kPassed:
-      return "\u25cf";  // disc
-    case Status::kSuspect:
-      return "\u25b3";  // triangle
-    case Status::kVacuous:
-      return "\u25cb";  // circle
-    case Status::kFailed:
-      return "\u2715";  // cross
-    case Status::kFlaky:
-      return "\u25d0";  // half a disc
-    case Status::kCrashed:
-      return "\u25c6";  // diamond
-    case Status::kHung:
-      return "\u25a0";  // square
-    case Status::kSkipped:
-      return "\u2013";  // dash
-    case Status::kInfra:
-      return "\u25a1";  // open square
-    case Status::kXfail:
-      return "\u25c7";  // open diamond
-    case Status::kXpass:
-      return "\u271a";  // plus
-  }
-  return "?";
-}
-
-std::string status_html(Status status, std::int64_t count) {
-  const std::string number = count > 0 ? fmt::format("<b>{}</b> ", count) : "";
-  return fmt::format("<span class=\"status {0}\"><i aria-hidden=\"true\">{1}</i> {2}{0}</span>",
-                     to_string(status), shape_of(status), number);
-}
 
 std::string headline(const Results& results) {
   const Tally& t = results.tally;
@@ -221,28 +170,13 @@ std::string headline(const Results& results) {
 }
 
 std::string verdict_html(const Results& results) {
-  const int code = exit_code(results.tally);
-  const ExitMeaning exit = meaning_of(code);
-  const std::size_t buckets = buckets_of(results).size();
-  std::string html = fmt::format(
-      "<section id=\"verdict\" class=\"verdict {}\" aria-labelledby=\"headline\">"
-      "<p class=\"word\">{}</p><h1 id=\"headline\">{}</h1>",
-      exit.tone, exit.word, escaped(headline(results)));
-  html +=
-      fmt::format("<p class=\"exit\">Exit code <b>{}</b>: {}.{}</p>", code, exit.meaning,
-                  buckets == 0 ? ""
-                               : fmt::format(" <a href=\"#buckets\">{}</a>, one a cause.",
-                                             plural(static_cast<std::int64_t>(buckets), "bucket")));
-  html += chips_html(results.tally) + facts_html(results);
-  html += list_html("planned cases did not end",
-                    "They have no verdict. What had begun when the run stopped is below.",
-                    results.missing);
-  html += list_html("cases had begun and did not end", "One of them may have stopped the run.",
-                    results.begun);
-  html += list_html("cases ended more than once", "The last end counts.", results.twice);
-  html +=
-      list_html("notes", "What could not be read, or was strange, in the results.", results.notes);
-  return html + fmt::format("<p class=\"proves\">{}</p></section>", kProves);
+  const ExitMeaning exit = meaning_of(exit_code(results.tally));
+  return fmt::format(
+             "<section id=\"verdict\" class=\"verdict {}\" aria-labelledby=\"headline\">"
+             "<p class=\"word\">{}</p><h1 id=\"headline\">{}</h1>",
+             exit.tone, exit.word, escaped(headline(results))) +
+         exit_html(results) + chips_html(results.tally) + notes_html(results) +
+         facts_html(results) + fmt::format("<p class=\"proves\">{}</p></section>", kProves);
 }
 
 }  // namespace attest::page
