@@ -69,11 +69,43 @@ bool write_attributes_to(hid_t owner, const Attributes& attributes) {
   });
 }
 
+// Empty, or why it is no text.
+std::string read_text(hid_t attribute, std::string& text) {
+  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
+  if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
+    return "it is no single text";
+  if (H5Tis_variable_str(type) > 0) {
+    char* stored = nullptr;
+    if (H5Aread(attribute, type, &stored) < 0 || stored == nullptr) return "it cannot be read";
+    text = stored;
+    H5free_memory(stored);
+    return {};
+  }
+  text.assign(H5Tget_size(type), '\0');
+  if (H5Aread(attribute, type, text.data()) < 0) return "it cannot be read";
+  text.resize(std::min(text.find('\0'), text.size()));
+  return {};
+}
+
+// One text, one integer or one float.
+bool read_one(hid_t attribute, Attribute& value) {
+  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
+  if (H5Sget_simple_extent_npoints(space) != 1) return false;
+  const H5T_class_t kind = H5Tget_class(type);
+  if (kind == H5T_STRING) return read_text(attribute, value.emplace<std::string>()).empty();
+  if (kind == H5T_INTEGER)
+    return H5Aread(attribute, H5T_NATIVE_INT64, &value.emplace<std::int64_t>()) >= 0;
+  return kind == H5T_FLOAT && H5Aread(attribute, H5T_NATIVE_DOUBLE, &value.emplace<double>()) >= 0;
+}
+
 }  // namespace
 
 struct Hdf5File::Impl {
   std::string path, written_as;  // written_as: empty when it is only read
   hid_t file = -1;
+  unsigned deflate = 1;
 
   Trouble trouble(TroubleKind kind, std::string_view what) const {
     return {kind, fmt::format("{}: {}", path, what)};
@@ -89,12 +121,19 @@ Hdf5File::~Hdf5File() {
   if (!impl_->written_as.empty()) std::filesystem::remove(impl_->written_as, ignored);
 }
 
-Result<std::unique_ptr<Hdf5File>> Hdf5File::create(const std::string& path) {
+Result<std::unique_ptr<Hdf5File>> Hdf5File::create(const std::string& path, Hdf5Style style) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // the trouble says it
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   impl->written_as = path + ".part";
-  impl->file = H5Fcreate(impl->written_as.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const Hdf5Handle of_root(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  if (style == Hdf5Style::kArchive) {
+    impl->deflate = 6;
+    H5Pset_obj_track_times(of_root, false);
+    H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
+  }
+  impl->file = H5Fcreate(impl->written_as.c_str(), H5F_ACC_TRUNC, of_root, access);
   if (impl->file < 0)
     return impl->trouble(TroubleKind::kInfra, "it cannot be created (is its folder there?)");
   return std::unique_ptr<Hdf5File>(new Hdf5File(std::move(impl)));
@@ -113,6 +152,16 @@ Result<std::unique_ptr<Hdf5File>> Hdf5File::open(const std::string& path) {
   return std::unique_ptr<Hdf5File>(new Hdf5File(std::move(impl)));
 }
 
+Outcome Hdf5File::write_group(const std::string& name, const Attributes& attributes) {
+  const Hdf5Handle options(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
+  H5Pset_obj_track_times(options, false);
+  const Hdf5Handle group(H5Gcreate2(impl_->file, name.c_str(), H5P_DEFAULT, options, H5P_DEFAULT),
+                         H5Gclose);
+  if (group >= 0 && write_attributes_to(group, attributes)) return Done{};
+  return impl_->trouble(TroubleKind::kInfra,
+                        fmt::format("{} cannot be written (is the disk full?)", name));
+}
+
 Outcome Hdf5File::write(const std::string& name, Number type,
                         const std::vector<std::uint64_t>& shape, const void* data,
                         const Attributes& attributes) {
@@ -129,7 +178,7 @@ Outcome Hdf5File::write(const std::string& name, Number type,
     const std::vector<hsize_t> chunk = chunk_of(extent, row.bytes);
     H5Pset_chunk(options, static_cast<int>(chunk.size()), chunk.data());
     H5Pset_shuffle(options);
-    H5Pset_deflate(options, 1);
+    H5Pset_deflate(options, impl_->deflate);
     H5Pset_fletcher32(options);
   }
   const Hdf5Handle set(
@@ -170,7 +219,7 @@ bool Hdf5File::has(const std::string& name) const {
   return H5Lexists(impl_->file, name.c_str(), H5P_DEFAULT) > 0;
 }
 
-Result<Tensor> Hdf5File::read(const std::string& name, std::uint64_t most_elements) const {
+Result<StoredTensor> Hdf5File::read(const std::string& name, std::uint64_t most_elements) const {
   const auto refused = [&](std::string_view why) {
     return impl_->trouble(TroubleKind::kUsage, fmt::format("{}: {}", name, why));
   };
@@ -182,7 +231,7 @@ Result<Tensor> Hdf5File::read(const std::string& name, std::uint64_t most_elemen
   const H5T_class_t kind = H5Tget_class(stored);
   const std::size_t bytes = H5Tget_size(stored);
   const bool is_signed = kind == H5T_INTEGER && H5Tget_sign(stored) == H5T_SGN_2;
-  Tensor tensor;
+  StoredTensor tensor;
   if (kind == H5T_FLOAT && (bytes == 4 || bytes == 8)) {
     tensor.type = bytes == 4 ? Number::kF32 : Number::kF64;
   } else if (kind == H5T_INTEGER && bytes <= 4 && bytes != 3) {
@@ -221,22 +270,38 @@ Result<std::string> Hdf5File::text_attribute(const std::string& name) const {
   };
   if (H5Aexists(impl_->file, name.c_str()) <= 0) return refused("there is none of that name");
   const Hdf5Handle attribute(H5Aopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Aclose);
-  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose);
-  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose);
-  if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
-    return refused("it is no single text");
-  if (H5Tis_variable_str(type) > 0) {
-    char* stored = nullptr;
-    if (H5Aread(attribute, type, &stored) < 0 || stored == nullptr)
-      return refused("it cannot be read");
-    const std::string text(stored);
-    H5free_memory(stored);
-    return text;
-  }
-  std::string text(H5Tget_size(type), '\0');
-  if (H5Aread(attribute, type, text.data()) < 0) return refused("it cannot be read");
-  text.resize(std::min(text.find('\0'), text.size()));
+  std::string text;
+  if (const std::string why = read_text(attribute, text); !why.empty()) return refused(why);
   return text;
+}
+
+Result<Attributes> Hdf5File::attributes(const std::string& name) const {
+  const auto refused = [&](std::string_view why) {
+    return impl_->trouble(TroubleKind::kUsage, fmt::format("attributes of {}: {}", name, why));
+  };
+  const Hdf5Handle owner(H5Oopen(impl_->file, name.c_str(), H5P_DEFAULT), H5Oclose);
+  if (owner < 0) return refused("they cannot be read");
+  Attributes all;
+  const auto take = [](hid_t from, const char* of, const H5A_info_t*, void* to) -> herr_t {
+    const Hdf5Handle attribute(H5Aopen(from, of, H5P_DEFAULT), H5Aclose);
+    return attribute >= 0 && read_one(attribute, (*static_cast<Attributes*>(to))[of]) ? 0 : -1;
+  };
+  if (H5Aiterate2(owner, H5_INDEX_NAME, H5_ITER_INC, nullptr, take, &all) < 0)
+    return refused("they cannot be read, or are neither single texts nor single numbers");
+  return all;
+}
+
+Result<std::vector<std::string>> Hdf5File::names(const std::string& group) const {
+  std::vector<std::string> all;
+  const Hdf5Handle owner(H5Gopen2(impl_->file, group.c_str(), H5P_DEFAULT), H5Gclose);
+  const auto take = [](hid_t, const char* name, const H5L_info_t*, void* to) -> herr_t {
+    static_cast<std::vector<std::string>*>(to)->push_back(name);
+    return 0;
+  };
+  if (owner < 0 || H5Literate(owner, H5_INDEX_NAME, H5_ITER_INC, nullptr, take, &all) < 0)
+    return impl_->trouble(TroubleKind::kUsage, fmt::format("group {} cannot be read", group));
+  std::sort(all.begin(), all.end());
+  return all;
 }
 
 }  // namespace attest

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "harness/command_golden.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/problem.hpp"
 #include "harness/device/device_list.hpp"
@@ -25,6 +26,7 @@ struct Parsed {
   JudgeRequest judge;
   ReportRequest report;
   ListRequest list;
+  GoldenRequest golden;
   std::string checks = "none", ariths = "fma";
   std::string tier = "smoke", out, token, unit, standalone;
   int worker_parent = 0;
@@ -292,6 +294,17 @@ void add_worker(CLI::App& app, Parsed& parsed) {
   add_emulation(worker, parsed);
 }
 
+void add_golden(CLI::App& app, Parsed& parsed) {
+  CLI::App& golden = *app.add_subcommand("golden", "files of what the formula gives (HDF5)");
+  golden.require_subcommand(1);
+  for (const GoldenVerb& verb : golden_verbs()) {
+    CLI::App& sub = add_command(golden, parsed, verb.name, verb.about, [&parsed, run = verb.run] {
+      return run(parsed.common, parsed.golden);
+    });
+    verb.add_options(sub, parsed.golden);
+  }
+}
+
 void add_commands(CLI::App& app, Parsed& parsed) {
   add_list(app, parsed);
   add_run(app, parsed);
@@ -321,6 +334,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_report(app, parsed);
   add_selftest(app, parsed);
   add_worker(app, parsed);
+  add_golden(app, parsed);
 }
 
 }  // namespace

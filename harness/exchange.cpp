@@ -9,6 +9,7 @@
 #include "golden/hdf5_file.hpp"
 #include "harness/evidence.hpp"
 #include "harness/generate.hpp"
+#include "harness/input_tensors.hpp"
 #include "harness/oracle_verdict.hpp"
 #include "harness/second_look.hpp"
 
@@ -39,47 +40,6 @@ Result<Inputs> inputs_of(const Case& c, int threads) {
   return generate(c, walk_of(*kernel, c.problem), threads);
 }
 
-// One dataset of the inputs: h5py sees bf16 as uint16 and fp8 as uint8, with the attribute dtype.
-struct Input {
-  const char* name;
-  Number type;
-  Shape shape;
-  std::span<const std::byte> bytes;
-  std::string dtype;
-};
-
-Number number_of(Storage storage) { return storage == Storage::kFp8 ? Number::kU8 : Number::kU16; }
-std::string dtype_of(Storage storage) {
-  return storage == Storage::kFp8 ? "float8_e4m3fnuz" : "bfloat16";
-}
-
-std::vector<Input> datasets_of(const Problem& p, const Inputs& in) {
-  const auto u = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
-  const auto table = [](const char* name, const std::vector<std::int32_t>& values) {
-    return Input{name, Number::kI32, {values.size()}, std::as_bytes(std::span{values}), "int32"};
-  };
-  const auto scale = [](const char* name, const std::vector<float>& values) {
-    return Input{name, Number::kF32, {values.size()}, std::as_bytes(std::span{values}), "float32"};
-  };
-  std::vector<Input> all = {{"inputs/q",
-                             number_of(in.q_type),
-                             {u(p.total_q()), u(p.h_q), u(p.q_stride_h())},
-                             in.q.bytes(),
-                             dtype_of(in.q_type)},
-                            {"inputs/kv",
-                             number_of(in.kv_type),
-                             {u(in.num_pages), u(p.page_size), kDQk},
-                             in.kv.bytes(),
-                             dtype_of(in.kv_type)},
-                            table("inputs/qo_indptr", in.qo_indptr),
-                            table("inputs/kv_indptr", in.kv_indptr),
-                            table("inputs/kv_indices", in.kv_indices),
-                            table("inputs/kv_last_page_len", in.kv_last_page_len)};
-  if (!in.q_scale.empty()) all.push_back(scale("inputs/q_scale", in.q_scale));
-  if (!in.kv_scale.empty()) all.push_back(scale("inputs/kv_scale", in.kv_scale));
-  return all;
-}
-
 Attributes attributes_of(const Case& c) {
   const Problem& p = c.problem;
   return {{"format", std::string(kFormat)},
@@ -90,20 +50,6 @@ Attributes attributes_of(const Case& c) {
           {"d_v", std::int64_t{kDV}},
           {"causal", std::string("query token i of s_q sees the first s_kv - s_q + i + 1 tokens")},
           {"empty_row", std::string("a query token that sees no token has o = 0 and lse = -inf")}};
-}
-
-Result<Case> case_of(const Hdf5File& file, const std::string& path) {
-  const auto format = file.text_attribute("format");
-  if (!format.ok() || *format != kFormat)
-    return usage(fmt::format("{}: no file of `attest export`, or of another version", path));
-  const auto token = file.text_attribute("token");
-  if (!token.ok()) return token.trouble();
-  const auto c = parse_token(*token);
-  if (!c.ok()) return usage(fmt::format("{}: {}", path, c.trouble().text));
-  if (!find_kernel(c->kernel) || !find_distribution(c->distribution))
-    return usage(
-        fmt::format("{}: {} names a kernel or a distribution that is not here", path, *token));
-  return c;
 }
 
 std::uint64_t elements_of(const Shape& shape) {
@@ -130,15 +76,16 @@ Outcome read_output(const Hdf5File& file, const std::string& path, const char* n
 }
 
 // Inputs that the kernel changed in place, or that are not what the token says.
-Outcome compare_inputs(const Hdf5File& file, const std::vector<Input>& wanted, Output& output) {
-  for (const Input& input : wanted) {
-    const auto tensor = file.read(input.name, elements_of(input.shape));
+Outcome compare_inputs(const Hdf5File& file, const std::vector<InputTensor>& wanted,
+                       Output& output) {
+  for (const InputTensor& input : wanted) {
+    const auto tensor = file.read("inputs/" + input.name, elements_of(input.shape));
     if (!tensor.ok()) return tensor.trouble();
     if (tensor->bytes.size() == input.bytes.size() &&
         std::memcmp(tensor->bytes.data(), input.bytes.data(), input.bytes.size()) == 0)
       continue;
-    output.damage.push_back(fmt::format("changed its input {}: the file's is not the token's",
-                                        std::string_view(input.name).substr(7)));
+    output.damage.push_back(
+        fmt::format("changed its input {}: the file's is not the token's", input.name));
   }
   return Done{};
 }
@@ -162,6 +109,20 @@ Result<Output> read_outputs(const Hdf5File& file, const std::string& path, const
 
 }  // namespace
 
+Result<Case> exported_case(const Hdf5File& file, const std::string& path) {
+  const auto format = file.text_attribute("format");
+  if (!format.ok() || *format != kFormat)
+    return usage(fmt::format("{}: no file of `attest export`, or of another version", path));
+  const auto token = file.text_attribute("token");
+  if (!token.ok()) return token.trouble();
+  const auto c = parse_token(*token);
+  if (!c.ok()) return usage(fmt::format("{}: {}", path, c.trouble().text));
+  if (!find_kernel(c->kernel) || !find_distribution(c->distribution))
+    return usage(
+        fmt::format("{}: {} names a kernel or a distribution that is not here", path, *token));
+  return c;
+}
+
 Outcome export_case(const Case& c, const std::string& path, int threads) {
   if (const std::string why = why_no_exchange(c); !why.empty())
     return usage(fmt::format("{}: {}", to_token(c), why));
@@ -170,9 +131,9 @@ Outcome export_case(const Case& c, const std::string& path, int threads) {
   auto file = Hdf5File::create(path);
   if (!file.ok()) return file.trouble();
   if (const Outcome o = (*file)->write_attributes(attributes_of(c)); !o.ok()) return o;
-  for (const Input& input : datasets_of(c.problem, *inputs)) {
-    const Outcome o = (*file)->write(input.name, input.type, input.shape, input.bytes.data(),
-                                     {{"dtype", input.dtype}});
+  for (const InputTensor& input : input_tensors(c.problem, *inputs)) {
+    const Outcome o = (*file)->write("inputs/" + input.name, input.type, input.shape,
+                                     input.bytes.data(), {{"dtype", input.dtype}});
     if (!o.ok()) return o;
   }
   return (*file)->close();
@@ -210,7 +171,7 @@ Result<ForeignVerdict> judge_file(const std::string& inputs_path, const std::str
   if (!contract.ok()) return contract.trouble();
   const auto file = Hdf5File::open(inputs_path);
   if (!file.ok()) return file.trouble();
-  const auto c = case_of(**file, inputs_path);
+  const auto c = exported_case(**file, inputs_path);
   if (!c.ok()) return c.trouble();
   contract->arithmetic.matrix_unit = unit_for(kernel.unit, c->problem.q_type);
   const auto inputs = inputs_of(*c, threads);
@@ -221,7 +182,8 @@ Result<ForeignVerdict> judge_file(const std::string& inputs_path, const std::str
   if (!brought.ok()) return brought.trouble();
   auto output = read_outputs(**brought, path, c->problem);
   if (!output.ok()) return output.trouble();
-  if (const Outcome o = compare_inputs(**file, datasets_of(c->problem, *inputs), *output); !o.ok())
+  if (const Outcome o = compare_inputs(**file, input_tensors(c->problem, *inputs), *output);
+      !o.ok())
     return o.trouble();
 
   const Subject subject{kernel.name, c->problem, *contract, 1,

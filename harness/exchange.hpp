@@ -20,9 +20,14 @@
 
 namespace attest {
 
+class Hdf5File;
+
 // Trouble kUsage: a case that is more than one launch, or whose cache is too large to be handed
 // over.
 Outcome export_case(const Case& c, const std::string& path, int threads);
+
+// The case of such a file. Trouble kUsage: it is none, or its token names what is not here.
+Result<Case> exported_case(const Hdf5File& file, const std::string& path);
 
 // How the kernel elsewhere rounds, as far as its user says so.
 struct ForeignKernel {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "fuzz/problems/external_suite.hpp"
+#include "fuzz/problems/golden_suite.hpp"
 
 namespace attest {
 namespace {
@@ -203,6 +204,10 @@ std::span<const Suite> all_suites() {
     std::vector<Suite> list(std::begin(kOwnSuites), std::end(kOwnSuites));
     list.push_back({"external", "adapters for code objects of others: give them with --code-object",
                     external_suite(), true});
+    list.push_back({"golden",
+                    "small cases of every kernel and distribution: those of the golden "
+                    "values in golden/",
+                    golden_suite(), true});
     return list;
   }();
   return suites;

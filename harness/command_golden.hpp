@@ -1,0 +1,36 @@
+// The commands of `attest golden`.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/commands.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace attest {
+
+struct GoldenRequest {
+  std::vector<std::string> files;  // verify, info: one or more; diff: old and new
+  // generate
+  Selection selection;
+  std::vector<std::string> captures, reasons;
+  std::string out;
+  bool digests_only = false;
+  // verify
+  std::optional<std::uint64_t> seed;  // none: today's date
+  bool all = false;
+};
+
+struct GoldenVerb {
+  const char *name, *about;
+  void (*add_options)(CLI::App&, GoldenRequest&);
+  int (*run)(const CommonOptions&, const GoldenRequest&);
+};
+std::span<const GoldenVerb> golden_verbs();
+
+}  // namespace attest
