@@ -280,6 +280,12 @@ std::vector<GoldenField> golden_fields() {
           {"of_row", &GoldenCase::of_row, kFactsOfRowCount, false}};
 }
 
+std::int64_t GoldenFile::rows() const {
+  std::int64_t rows = 0;
+  for (const GoldenCase& c : cases) rows += c.rows();
+  return rows;
+}
+
 std::string golden_id(std::string_view token) { return digest_of(token).substr(0, 12); }
 
 Outcome write_golden(const GoldenFile& golden, const std::string& path) {

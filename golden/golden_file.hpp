@@ -61,6 +61,9 @@ struct GoldenCase {
   std::vector<Captured> captured;  // sorted by name
 
   bool has_values() const { return row_digests.empty(); }
+  std::int64_t rows() const {
+    return static_cast<std::int64_t>(has_values() ? lse_hi.size() : row_digests.size() / 16);
+  }
   bool operator==(const GoldenCase&) const = default;
 };
 
@@ -77,6 +80,7 @@ struct GoldenFile {
   std::string reason;   // of the last regeneration: "first", or classes of golden_diff.hpp
   std::string changed;  // what it changed
   std::vector<GoldenCase> cases;  // each token once
+  std::int64_t rows() const;
   bool operator==(const GoldenFile&) const = default;
 };
 

@@ -33,4 +33,10 @@ struct GoldenVerb {
 };
 std::span<const GoldenVerb> golden_verbs();
 
+int command_golden_generate(const CommonOptions& common, const GoldenRequest& request);
+// Exit codes of h5diff: 0 the same, 1 they differ, 2 one cannot be read.
+int command_golden_diff(const CommonOptions& common, const GoldenRequest& request);
+
+std::uintmax_t file_bytes(const std::string& path);  // 0 where there is none
+
 }  // namespace attest
