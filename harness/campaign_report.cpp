@@ -1,7 +1,6 @@
 #include "harness/campaign_report.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -94,7 +93,7 @@ CampaignReport::CampaignReport(std::FILE* text, std::vector<std::FILE*> journals
     : text_(text),
       journals_(std::move(journals)),
       corpus_(std::move(corpus)),
-      terminal_(isatty(fileno(stderr)) == 1) {}
+      status_(stderr_screen()) {}
 
 void CampaignReport::begin(const RunHeader& header, std::uint64_t seed) {
   repro_options_ = header.repro_options;
@@ -123,7 +122,7 @@ void CampaignReport::begins(std::int64_t index, const Case& c) {
 }
 
 void CampaignReport::failed(const Case& c, const Verdict& verdict, bool is_new) {
-  clear_progress();
+  status_.clear();
   if (text_ != nullptr) {
     // Later failures of a bucket that is known are counted, not told again in full.
     if (is_new) {
@@ -145,7 +144,7 @@ void CampaignReport::failed(const Case& c, const Verdict& verdict, bool is_new) 
 }
 
 void CampaignReport::rerun(const Found& f) {
-  clear_progress();
+  status_.clear();
   if (text_ != nullptr) {
     fmt::print(text_, "{:<8} {} of {} runs fail in {}\n", f.is_flaky() ? "flaky" : "stable",
                f.failures, f.runs, f.bucket);
@@ -162,7 +161,7 @@ void CampaignReport::smaller(const Found& f) {
 }
 
 void CampaignReport::shrunk(const Found& f) {
-  clear_progress();
+  status_.clear();
   if (text_ != nullptr) {
     fmt::print(text_, "shrunk   {}\n", to_token(f.smallest));
     fmt::print(text_, "         from {} to {}; {} tries, {:.1f} s; {}\n", shape_text(f.first),
@@ -201,23 +200,15 @@ bool CampaignReport::must_end() {
   return !trouble_.empty();
 }
 
-void CampaignReport::clear_progress() {
-  if (terminal_) fmt::print(stderr, "\r\033[K");
-  std::fflush(stderr);
-}
-
-// Once a second on a terminal, else every half minute.
 void CampaignReport::progress(const CampaignResult& r) {
-  if (r.seconds - told_at_ < (terminal_ ? 1 : 30)) return;
-  told_at_ = r.seconds;
-  fmt::print(stderr, "{}{} cases, {:.1f} cases/s, {} of {} pairs of the plan space, {} buckets{}",
-             terminal_ ? "\r\033[K" : "", r.cases, rate(r), r.coverage.seen(),
-             r.coverage.possible(), r.found.size(), terminal_ ? "" : "\n");
-  std::fflush(stderr);
+  status_.show([&](int /*columns*/) {
+    return fmt::format("{} cases, {:.1f} cases/s, {} of {} pairs of the plan space, {} buckets",
+                       r.cases, rate(r), r.coverage.seen(), r.coverage.possible(), r.found.size());
+  });
 }
 
 void CampaignReport::end(const CampaignResult& r) {
-  clear_progress();
+  status_.clear();
   std::vector<std::string> never;
   for (const FeaturePair& pair : r.coverage.never_seen()) never.push_back(to_string(pair));
   if (text_ != nullptr) {

@@ -10,6 +10,7 @@
 #include "harness/campaign.hpp"
 #include "harness/corpus.hpp"
 #include "reports/reporter.hpp"
+#include "reports/run/status_line.hpp"
 
 namespace attest {
 
@@ -35,14 +36,12 @@ class CampaignReport {
   void keep(const Case& c, const std::string& bucket);
   void write_line(const std::string& line);
   bool must_end();
-  void clear_progress();
 
   std::FILE* text_;
   std::vector<std::FILE*> journals_;
   std::string repro_options_;
   std::string corpus_;  // folder; empty: failures are not kept
-  bool terminal_;
-  double told_at_ = 0;  // seconds of the campaign at the last line of progress
+  StatusLine status_;
   std::mutex writing_;  // guards journals and trouble_
   std::string trouble_;
 };

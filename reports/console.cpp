@@ -1,70 +1,161 @@
+#include "reports/console.hpp"
+
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "reports/format.hpp"
+#include "reports/run/progress.hpp"
 
 namespace attest {
 namespace {
 
-// Verdicts go to `to`, progress to stderr, so that a pipe sees verdicts alone.
+// What a terminal would obey is written out.
+std::string printable(const std::string& text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
+    shown += is_control ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return shown;
+}
+
+struct Bucket {
+  std::int64_t cases = 0;
+  std::string example;  // its shortest token
+};
+
+// `has_progress`: on stderr.
 class Console : public Reporter {
  public:
-  // `shows_progress`: on stderr.
-  Console(std::FILE* to, bool shows_progress)
-      : to_(to),
-        shows_progress_(shows_progress),
-        terminal_(shows_progress && isatty(fileno(stderr)) == 1) {}
+  Console(std::FILE* to, const ConsoleOptions& options, bool has_progress)
+      : to_(to), verbose_(options.verbose), coloured_(has_colour(options.colour, to)) {
+    if (has_progress) progress_.emplace(stderr_screen());
+  }
 
   void run_begin(const RunHeader& header) override {
     cases_ = header.cases;
     repro_options_ = header.repro_options;
     again_ = header.again;
-    if (!shows_progress_) return;
-    fmt::print(stderr, "{} cases on {}, {}\n", header.cases, header.device, header.machine);
+    if (!progress_) return;
+    progress_->begin(header.cases);
+    fmt::print(stderr, "{} case{} on {}, {}{}\n", header.cases, header.cases == 1 ? "" : "s",
+               header.device, header.machine,
+               lists_all() ? "" : "; those that pass are counted, -v lists them");
   }
 
-  void case_begin(std::int64_t index, const std::string& token) override {
-    if (!shows_progress_) return;
-    fmt::print(stderr, "{}[{}/{}] {}{}", terminal_ ? "\r\033[K" : "", index + 1, cases_,
-               terminal_ ? token.substr(0, 100) : token, terminal_ ? "" : "\n");
-    std::fflush(stderr);
+  void plan(std::span<const PlannedCase> cases) override {
+    if (progress_) progress_->plan(cases);
+  }
+
+  void case_begin(std::int64_t /*index*/, const std::string& token) override {
+    if (progress_) progress_->case_begin(token);
   }
 
   void case_end(const CaseRecord& record) override {
-    if (terminal_) fmt::print(stderr, "\r\033[K");
-    std::fflush(stderr);
+    if (progress_) progress_->case_end(record);
     const Verdict& verdict = record.verdict;
     checked_ += verdict.checked;
-    fmt::print(to_, "{:<8} {}  {}{}{}{:.0f} ms\n", to_string(verdict.status), record.token,
-               worst_text(verdict), seen_text(verdict.evidence), schedules_text(verdict),
-               record.total_ms);
-    if (verdict.status != Status::kPassed) {
-      fmt::print(to_, "         {}\n", indented(verdict.reason));
-      if (!verdict.blame.empty()) fmt::print(to_, "         blame {}\n", verdict.blame);
-      if (!verdict.bucket.empty()) fmt::print(to_, "         bucket {}\n", verdict.bucket);
-      fmt::print(to_, "         see it again: {}\n",
-                 again_.empty() ? fmt::format("./attest repro '{}'{}", record.token, repro_options_)
-                                : again_);
+    if (!verdict.remarks.empty()) ++with_remarks_;
+    const bool is_known = note_bucket(record);
+    if (!is_listed(record)) return;
+    if (progress_) progress_->clear();
+    if (is_known && !lists_all()) {
+      fmt::print(to_, "{} {}  again {}\n", status_word(verdict.status, coloured_),
+                 printable(record.token), printable(verdict.bucket));
+    } else {
+      print_case(record);
     }
     flush();
   }
 
   void run_end(const Tally& tally, double seconds) override {
+    if (progress_) progress_->clear();
     fmt::print(to_, "{} of {} cases: {}; {} elements judged in {:.1f} s\n", tally.total(), cases_,
                tally_text(tally), checked_, seconds);
+    if (with_remarks_ > 0 && !verbose_) {
+      fmt::print(to_, "remarks on {} case{}, of what no result can show: -v lists them\n",
+                 with_remarks_, with_remarks_ == 1 ? "" : "s");
+    }
+    if (cases_ > 1) print_buckets();
     flush();
   }
 
   std::string trouble() const override { return trouble_; }
 
  private:
+  bool lists_all() const { return verbose_ || cases_ <= kMostListed; }
+
+  bool is_listed(const CaseRecord& record) const {
+    const Status status = record.verdict.status;
+    const bool says_little =
+        status == Status::kPassed || status == Status::kSkipped || status == Status::kXfail;
+    const bool is_one_of_many = !lists_all() || (record.phase == "fuzz" && !verbose_);
+    return !says_little || !is_one_of_many;
+  }
+
+  // Whether it was known already.
+  bool note_bucket(const CaseRecord& record) {
+    const Verdict& verdict = record.verdict;
+    if (verdict.status == Status::kPassed || verdict.status == Status::kXfail) return false;
+    if (verdict.bucket.empty()) return false;
+    Bucket& bucket = buckets_[verdict.bucket];
+    if (bucket.cases == 0 || record.token.size() < bucket.example.size()) {
+      bucket.example = record.token;
+    }
+    return ++bucket.cases > 1;
+  }
+
+  void print_case(const CaseRecord& record) {
+    const Verdict& verdict = record.verdict;
+    fmt::print(to_, "{} {}  {}{}{}{:.0f} ms\n", status_word(verdict.status, coloured_),
+               printable(record.token), worst_text(verdict), seen_text(verdict.evidence),
+               schedules_text(verdict), record.total_ms);
+    if (verbose_) {
+      for (const std::string& remark : verdict.remarks) {
+        fmt::print(to_, "         remark {}\n", printable(remark.substr(0, remark.find('\n'))));
+      }
+    }
+    if (verdict.status == Status::kPassed) return;
+    fmt::print(to_, "         {}\n", indented(printable(verdict.reason)));
+    if (!verdict.blame.empty()) fmt::print(to_, "         blame {}\n", printable(verdict.blame));
+    if (!verdict.bucket.empty()) {
+      fmt::print(to_, "         bucket {}\n", printable(verdict.bucket));
+    }
+    fmt::print(to_, "         see it again: {}\n", see_again(record.token));
+  }
+
+  void print_buckets() {
+    if (buckets_.empty()) return;
+    std::vector<std::pair<std::string, Bucket>> most_first(buckets_.begin(), buckets_.end());
+    std::stable_sort(most_first.begin(), most_first.end(),
+                     [](const auto& a, const auto& b) { return a.second.cases > b.second.cases; });
+    fmt::print(to_, "buckets {}\n", most_first.size());
+    for (std::size_t i = 0; i < std::min(most_first.size(), kBucketsShown); ++i) {
+      const auto& [name, bucket] = most_first[i];
+      fmt::print(to_, "  {}  {} case{}\n    {}\n", printable(name), bucket.cases,
+                 bucket.cases == 1 ? "" : "s", see_again(bucket.example));
+    }
+    if (most_first.size() > kBucketsShown) {
+      fmt::print(to_, "  and {} more\n", most_first.size() - kBucketsShown);
+    }
+  }
+
+  std::string see_again(const std::string& token) const {
+    return again_.empty() ? fmt::format("./attest repro '{}'{}", printable(token), repro_options_)
+                          : again_;
+  }
+
   static std::string worst_text(const Verdict& verdict) {
     const auto worst =
         std::max_element(verdict.worst.begin(), verdict.worst.end(),
@@ -95,17 +186,24 @@ class Console : public Reporter {
     if (std::fflush(to_) != 0 && trouble_.empty()) trouble_ = std::strerror(errno);
   }
 
+  static constexpr std::size_t kBucketsShown = 20;
   std::FILE* to_;
-  bool shows_progress_, terminal_;
+  bool verbose_, coloured_;
+  std::optional<Progress> progress_;
   std::string again_;
-  std::int64_t cases_ = 0, checked_ = 0;
+  std::int64_t cases_ = 0, checked_ = 0, with_remarks_ = 0;
+  std::map<std::string, Bucket> buckets_;
   std::string repro_options_, trouble_;
 };
 
 }  // namespace
 
 std::unique_ptr<Reporter> make_console_reporter(std::FILE* to) {
-  return std::make_unique<Console>(to, true);
+  return make_console_reporter(to, {});
+}
+
+std::unique_ptr<Reporter> make_console_reporter(std::FILE* to, const ConsoleOptions& options) {
+  return std::make_unique<Console>(to, options, true);
 }
 
 std::string render_console(const Results& results, const Trend& /*trend*/) {
@@ -113,7 +211,7 @@ std::string render_console(const Results& results, const Trend& /*trend*/) {
   std::size_t size = 0;
   std::FILE* const to = open_memstream(&text, &size);
   {
-    Console console(to, false);
+    Console console(to, {.colour = Colour::kNever, .verbose = true}, false);
     RunHeader header = results.header();
     header.cases = results.tally.total() + static_cast<std::int64_t>(results.missing.size());
     console.run_begin(header);

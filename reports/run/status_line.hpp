@@ -1,0 +1,42 @@
+// StatusLine: one line that says what goes on: drawn in place on a terminal, and now and then a
+// line of its own elsewhere. No escape code leaves it but on a terminal.
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace attest {
+
+// Where the line is shown.
+struct Screen {
+  std::function<void(std::string_view text)> write;
+  std::function<double()> seconds;  // a clock
+  std::function<int()> columns;     // of the terminal, as it is now; 0: there is none
+};
+// stderr, where that is a terminal that is not TERM=dumb; its width: the terminal's, else COLUMNS,
+// else 80.
+Screen stderr_screen();
+
+class StatusLine {
+ public:
+  static constexpr double kTerminal_s = 0.1, kElsewhere_s = 30;  // between two drawings
+
+  explicit StatusLine(Screen screen);
+
+  // `text` is asked for the line when it is drawn: at once where none is on the terminal, else
+  // after kTerminal_s; elsewhere every kElsewhere_s. Columns that it may have; 0: as many as it
+  // likes.
+  void show(const std::function<std::string(int columns)>& text);
+  // Before anything else is printed there.
+  void clear();
+
+  double seconds() const { return screen_.seconds() - begun_at_; }  // since it was made
+
+ private:
+  Screen screen_;
+  bool on_terminal_;
+  bool is_drawn_ = false;  // and not cleared
+  double begun_at_, drawn_at_;
+};
+
+}  // namespace attest
