@@ -292,6 +292,10 @@ test_APlanThatCannotBeMadeIsUsage() {
   expect 2 "corpus/mla_decode.tokens:2: there is no kernel 'nope'" attest list --plan 2 --tier full --corpus corpus
   expect 0 "tier smoke: 88 cases" attest list --plan 2 --corpus corpus
 }
+test_AColourThatThereIsNotIsUsage() {
+  expect 2 "--color: pink not in {auto,always,never}" attest run "$kSmallCase" --color pink
+  expect 2 "--color: pink not in {auto,always,never}" attest nightly --color pink
+}
 test_SelftestTakesNoUnknownName() {
   expect 2 "there is no mutant 'nope'" attest selftest --mutant nope
   expect 2 "nope" attest selftest --mutants nope

@@ -61,6 +61,21 @@ void add_ledger(CLI::App& command, CommonOptions& common) {
       ->capture_default_str();
 }
 
+void add_console(CLI::App& command, ConsoleOptions& console) {
+  command.add_flag("-v,--verbose", console.verbose,
+                   "list all cases and remarks; without it, of more than 200 cases, and of those "
+                   "that are drawn, those alone that do not pass");
+  const auto set_colour = [&console](const std::string& when) {
+    console.colour = when == "always"  ? Colour::kAlways
+                     : when == "never" ? Colour::kNever
+                                       : Colour::kAuto;
+  };
+  command
+      .add_option_function<std::string>(
+          "--color", set_colour, "auto: on a terminal, unless NO_COLOR is set; always; never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
 void add_emulation(CLI::App& command, Parsed& parsed) {
   command
       .add_option("--arith", parsed.ariths,
@@ -90,6 +105,7 @@ void add_run(CLI::App& app, Parsed& parsed) {
   run.add_option("--corpus", parsed.selection.corpus,
                  "folder of failures that were kept (*.tokens): run first");
   add_ledger(run, parsed.common);
+  add_console(run, parsed.common.console);
   add_emulation(run, parsed);
 }
 
@@ -323,6 +339,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   nightly.add_option("--out", parsed.out,
                      "folder of results.jsonl; default: a new one in attest-out/");
   add_ledger(nightly, parsed.common);
+  add_console(nightly, parsed.common.console);
   add_emulation(nightly, parsed);
   add_command(app, parsed, "doctor", "what is here, what is missing, how to get it",
               [&] { return command_doctor(parsed.common); });

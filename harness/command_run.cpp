@@ -40,7 +40,7 @@ int run_and_report(const CommonOptions& common, const std::string& command,
 }
 
 std::unique_ptr<Reporter> stdout_reporter(const CommonOptions& common) {
-  return common.json ? make_jsonl_reporter(stdout) : make_console_reporter(stdout);
+  return common.json ? make_jsonl_reporter(stdout) : make_console_reporter(stdout, common.console);
 }
 
 std::vector<std::string> suites_of_tier(const std::string& tier) {

@@ -10,6 +10,7 @@
 #include "harness/selection.hpp"
 #include "harness/selftest.hpp"
 #include "harness/soundness.hpp"
+#include "reports/console.hpp"
 
 namespace attest {
 
@@ -19,6 +20,7 @@ struct CommonOptions {
   std::string code_object;      // the user's own: a file or a folder (kernels/external)
   int threads = 0;              // of the host
   bool json = false;            // machine-readable stdout
+  ConsoleOptions console = {};  // of what is printed for people
   std::string ledger = "none";  // file of known failures (ledger.hpp)
   std::vector<Arith> ariths = {Arith::kFma};  // of an emulator; each in turn
   CheckSet checks;    // of the execution; a device without an emulator has none
