@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "harness/command_golden.hpp"
+#include "harness/command_options.hpp"
 #include "harness/commands.hpp"
-#include "harness/core/problem.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
 #include "harness/worker.hpp"
@@ -61,21 +61,6 @@ void add_ledger(CLI::App& command, CommonOptions& common) {
       ->capture_default_str();
 }
 
-void add_console(CLI::App& command, ConsoleOptions& console) {
-  command.add_flag("-v,--verbose", console.verbose,
-                   "list all cases and remarks; without it, of more than 200 cases, and of those "
-                   "that are drawn, those alone that do not pass");
-  const auto set_colour = [&console](const std::string& when) {
-    console.colour = when == "always"  ? Colour::kAlways
-                     : when == "never" ? Colour::kNever
-                                       : Colour::kAuto;
-  };
-  command
-      .add_option_function<std::string>(
-          "--color", set_colour, "auto: on a terminal, unless NO_COLOR is set; always; never")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
-}
-
 void add_emulation(CLI::App& command, Parsed& parsed) {
   command
       .add_option("--arith", parsed.ariths,
@@ -122,8 +107,6 @@ void add_repro(CLI::App& app, Parsed& parsed) {
       ->excludes("--json");
 }
 
-constexpr int kMostTile = 1024;  // reference/tile.hpp
-
 void add_exchange(CLI::App& app, Parsed& parsed) {
   CLI::App& out = add_command(
       app, parsed, "export", "write a case's inputs for a kernel that runs elsewhere (HDF5)",
@@ -133,27 +116,7 @@ void add_exchange(CLI::App& app, Parsed& parsed) {
   JudgeRequest& request = parsed.judge;
   CLI::App& judge = add_command(app, parsed, "judge", "judge what a kernel elsewhere computed",
                                 [&] { return command_judge(parsed.common, request); });
-  judge.add_option("file", request.inputs, "of `attest export`, with outputs/o and outputs/lse")
-      ->required();
-  judge.add_option("outputs", request.outputs, "file of the outputs, where it is another");
-  judge.add_option("--name", request.name, "of the kernel, for reports")->capture_default_str();
-  judge
-      .add_option("--unit", request.unit,
-                  "the matrix unit it ran on: fma, cdna1, cdna2, cdna3, hopper, unknown")
-      ->capture_default_str();
-  judge
-      .add_option("--p", request.p,
-                  "what it rounds P to before P.V: fp32, bf16, fp16, fp8_fnuz (CDNA3), fp8_fn "
-                  "(Hopper)")
-      ->capture_default_str();
-  judge.add_option("--splits", request.splits, "fp32 partial results that it merges, at most")
-      ->check(CLI::Range(1, kMaxSplits))
-      ->capture_default_str();
-  judge
-      .add_option("--tile", request.tile,
-                  "tokens between two updates of its running max, at least: fewer allow for more")
-      ->check(CLI::Range(1, kMostTile))
-      ->capture_default_str();
+  add_judge_options(judge, request);
 }
 
 void add_bench(CLI::App& app, Parsed& parsed) {
@@ -173,17 +136,7 @@ void add_soundness(CLI::App& app, Parsed& parsed) {
   CLI::App& sub = add_command(
       app, parsed, "soundness", "whether any correct kernel (a model of one) is called wrong",
       [&] { return command_soundness(parsed.common, parsed.soundness, parsed.out); });
-  sub.add_option("--runs", parsed.soundness.runs, "how many")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
-  sub.add_option("--first", parsed.soundness.first, "index of the first")
-      ->check(CLI::Range(0, 1 << 30))
-      ->capture_default_str();
-  sub.add_option("--seed", parsed.soundness.seed, "what the runs are drawn from")
-      ->capture_default_str();
-  sub.add_option("--max-length", parsed.soundness.max_length, "longest context")
-      ->check(CLI::Range(1, kMaxContext))
-      ->capture_default_str();
+  add_soundness_options(sub, parsed.soundness);
   sub.add_option("--out", parsed.out, "also write Markdown here");
 }
 
@@ -191,19 +144,7 @@ void add_detect(CLI::App& app, Parsed& parsed) {
   DetectRequest& request = parsed.detect;
   CLI::App& detect = add_command(app, parsed, "detect", "which check sees which planted defect",
                                  [&] { return command_detect(parsed.common, request); });
-  detect.add_option("--distribution", request.distributions, "inputs; default: all")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  detect.add_option("--length", request.lengths, "tokens; default: 64 to 327600")
-      ->check(CLI::Range(1, kMaxContext))
-      ->type_size(1)
-      ->allow_extra_args(false);
-  detect.add_option("--heads", request.heads, "query heads")
-      ->check(CLI::Range(1, kMaxHeads))
-      ->capture_default_str();
-  detect.add_option("--seed", request.seed, "of the inputs")->capture_default_str();
-  detect.add_flag("--quick", request.quick, "lengths up to 4096");
-  detect.add_option("--out", request.out, "also write Markdown here");
+  add_detect_options(detect, request);
 }
 
 void add_fuzz(CLI::App& app, Parsed& parsed) {
@@ -212,54 +153,15 @@ void add_fuzz(CLI::App& app, Parsed& parsed) {
                                [&] { return command_fuzz(parsed.common, request); });
   add_ledger(fuzz, parsed.common);
   add_emulation(fuzz, parsed);
-  fuzz.add_option("--for", request.duration, "how long: 90s, 30m, 8h; default: 1m without --cases");
-  fuzz.add_option("--cases", request.cases, "how many")->check(CLI::Range(1, 1 << 30));
-  fuzz.add_option("--seed", request.seed, "what the cases are drawn from")->capture_default_str();
-  fuzz.add_option("--kernel", request.kernels, "only this; may be given again")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  fuzz.add_option("--property", request.properties,
-                  "only this, see `attest list`, or trajectory; may be given again")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  fuzz.add_option("--corpus", request.corpus, "folder of failures: replayed first, added to")
-      ->capture_default_str();
-  fuzz.add_option("--target", request.target, "ratio: climb towards the largest error / bound")
-      ->check(CLI::IsMember({"ratio"}));
-  fuzz.add_option("--shrink-seconds", request.shrink_seconds, "for each bucket")
-      ->check(CLI::Range(0.0, 86400.0))
-      ->capture_default_str();
-  fuzz.add_option("--out", request.out, "folder of fuzz.jsonl; default: a new one in attest-out/");
+  add_fuzz_options(fuzz, request);
 }
 
 void add_selftest(CLI::App& app, Parsed& parsed) {
   SelftestRequest& request = parsed.selftest;
-  SelftestOptions& options = request.options;
   CLI::App& sub =
       add_command(app, parsed, "selftest", "fuzz mutants of the kernels: are they killed?",
                   [&] { return command_selftest(parsed.common, request); });
-  sub.add_option("--mutant", request.mutants, "only this; may be given again")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  sub.add_flag("--list", request.list, "list the mutants");
-  sub.add_flag("--replay", request.replay, "run the shrunk tokens of --kills again");
-  sub.add_flag("--keep", request.keep, "write the shrunk tokens to --kills");
-  sub.add_option("--kills", request.kills, "file of shrunk tokens")->capture_default_str();
-  sub.add_option("--mutants", request.folder, "folder of mutants")->capture_default_str();
-  sub.add_option("--seconds", options.seconds, "a mutant has to be killed")
-      ->check(CLI::Range(0.1, 86400.0))
-      ->capture_default_str();
-  sub.add_option("--cases", options.cases, "that a mutant runs at least, for the matrix")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
-  sub.add_option("--property", options.properties, "only this; may be given again")
-      ->type_size(1)
-      ->allow_extra_args(false);
-  sub.add_option("--benign-cases", options.benign_cases, "that a benign mutant runs")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
-  sub.add_option("--seed", options.seed, "what the cases are drawn from")->capture_default_str();
-  sub.add_option("--out", request.out, "also write Markdown here");
+  add_selftest_options(sub, request);
 }
 
 void add_report(CLI::App& app, Parsed& parsed) {
@@ -282,20 +184,7 @@ void add_list(CLI::App& app, Parsed& parsed) {
   CLI::App& list =
       add_command(app, parsed, "list", "kernels, devices, suites, distributions, report formats",
                   [&] { return command_list(parsed.common, request); });
-  CLI::Option* const plan =
-      list.add_option("--plan", request.plan, "instead, what a nightly runs, over so many shards")
-          ->check(CLI::Range(1, 1 << 12));
-  list.add_option("--tier", request.tier, "of the plan: smoke, nightly, full")
-      ->needs(plan)
-      ->capture_default_str();
-  list.add_option("--costs", request.costs,
-                  "results.jsonl of an earlier run, which says what cases cost; may be given again")
-      ->needs(plan)
-      ->type_size(1)
-      ->allow_extra_args(false);
-  list.add_option("--corpus", request.corpus, "folder of failures that were kept")
-      ->needs(plan)
-      ->capture_default_str();
+  add_list_options(list, request);
   add_ledger(list, parsed.common);
 }
 

@@ -1,0 +1,20 @@
+// What the commands take on their command lines, of those that take much; add_console: what each
+// that lists cases takes.
+#pragma once
+#include "harness/commands.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace attest {
+
+void add_judge_options(CLI::App& judge, JudgeRequest& request);
+void add_soundness_options(CLI::App& sub, SoundnessOptions& options);
+void add_detect_options(CLI::App& detect, DetectRequest& request);
+void add_fuzz_options(CLI::App& fuzz, FuzzRequest& request);
+void add_selftest_options(CLI::App& sub, SelftestRequest& request);
+void add_list_options(CLI::App& list, ListRequest& request);
+void add_console(CLI::App& command, ConsoleOptions& console);
+
+}  // namespace attest
