@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -44,6 +49,7 @@ class Console : public Reporter {
   }
 
   void run_begin(const RunHeader& header) override {
+    const std::lock_guard lock(printing_);
     cases_ = header.cases;
     repro_options_ = header.repro_options;
     again_ = header.again;
@@ -52,17 +58,24 @@ class Console : public Reporter {
     fmt::print(stderr, "{} case{} on {}, {}{}\n", header.cases, header.cases == 1 ? "" : "s",
                header.device, header.machine,
                lists_all() ? "" : "; those that pass are counted, -v lists them");
+    try {
+      ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
+    } catch (const std::system_error&) {  // no memory for its stack: the line moves with the cases
+    }
   }
 
   void plan(std::span<const PlannedCase> cases) override {
+    const std::lock_guard lock(printing_);
     if (progress_) progress_->plan(cases);
   }
 
   void case_begin(std::int64_t /*index*/, const std::string& token) override {
+    const std::lock_guard lock(printing_);
     if (progress_) progress_->case_begin(token);
   }
 
   void case_end(const CaseRecord& record) override {
+    const std::lock_guard lock(printing_);
     if (progress_) progress_->case_end(record);
     const Verdict& verdict = record.verdict;
     checked_ += verdict.checked;
@@ -80,6 +93,7 @@ class Console : public Reporter {
   }
 
   void run_end(const Tally& tally, double seconds) override {
+    ticker_ = {};
     if (progress_) progress_->clear();
     fmt::print(to_, "{} of {} cases: {}; {} elements judged in {:.1f} s\n", tally.total(), cases_,
                tally_text(tally), checked_, seconds);
@@ -94,6 +108,15 @@ class Console : public Reporter {
   std::string trouble() const override { return trouble_; }
 
  private:
+  // Once a second: a case that hangs is seen to hang.
+  void tick(const std::stop_token& stop) {
+    std::unique_lock lock(printing_);
+    while (!wake_.wait_for(lock, stop, std::chrono::seconds(1), [&] { return false; })) {
+      if (stop.stop_requested()) return;
+      progress_->tick();
+    }
+  }
+
   bool lists_all() const { return verbose_ || cases_ <= kMostListed; }
 
   bool is_listed(const CaseRecord& record) const {
@@ -194,6 +217,9 @@ class Console : public Reporter {
   std::int64_t cases_ = 0, checked_ = 0, with_remarks_ = 0;
   std::map<std::string, Bucket> buckets_;
   std::string repro_options_, trouble_;
+  std::mutex printing_;
+  std::condition_variable_any wake_;
+  std::jthread ticker_;  // last: it ends before what it uses
 };
 
 }  // namespace

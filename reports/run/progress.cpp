@@ -8,6 +8,8 @@
 namespace attest {
 namespace {
 
+constexpr double kLong_s = 5;
+
 // "[=====>    ]": of so many cells within.
 std::string bar(double share, int cells) {
   const int full = static_cast<int>(std::floor(share * cells));
@@ -32,13 +34,18 @@ std::string rate_text(double count, double seconds) {
 }
 
 void Progress::plan(std::span<const PlannedCase> cases) {
+  cases_ = static_cast<std::int64_t>(cases.size());
   for (const PlannedCase& one : cases) {
     if (cost_ms_.emplace(one.token, one.cost_ms).second) planned_ms_ += one.cost_ms;
   }
 }
 
 void Progress::case_begin(const std::string& token) {
-  running_.push_back(token);
+  running_.push_back({token, line_.seconds()});
+  tick();
+}
+
+void Progress::tick() {
   line_.show([this](int columns) { return text(columns); });
 }
 
@@ -49,9 +56,9 @@ void Progress::case_end(const CaseRecord& record) {
     done_ms_ += at->second;
     cost_ms_.erase(at);
   }
-  if (const auto at = std::find(running_.begin(), running_.end(), token); at != running_.end()) {
-    running_.erase(at);
-  }
+  const auto at = std::find_if(running_.begin(), running_.end(),
+                               [&](const Running& one) { return one.token == token; });
+  if (at != running_.end()) running_.erase(at);
   const Verdict& verdict = record.verdict;
   const bool is_news = verdict.status != Status::kPassed && verdict.status != Status::kXfail;
   if (is_news && !verdict.bucket.empty()) buckets_.insert(verdict.bucket);
@@ -80,8 +87,11 @@ std::string Progress::counts() const {
 std::string Progress::text(int columns) const {
   std::string line = counts();
   if (columns >= 50 && cases_ > 0) line.insert(0, bar(share(), columns >= 80 ? 20 : 10));
-  if (!running_.empty()) line += "  " + running_.front();  // what runs for longest
-  return line;
+  if (running_.empty()) return line;
+  const auto& [token, since] = running_.front();
+  const double runs_s = line_.seconds() - since;
+  if (runs_s >= kLong_s) line += "  for " + clock_text(runs_s);
+  return line + (runs_s >= kLong_s ? " " : "  ") + token;
 }
 
 }  // namespace attest

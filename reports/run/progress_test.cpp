@@ -124,6 +124,29 @@ TEST(Progress, ShowsOfManyThatRunTheOneThatBeganFirst) {
   EXPECT_EQ(progress.text(0), "2/3  2.0/s  ETA 0:01  c");
 }
 
+TEST(Progress, TellsForHowLongACaseHasRunWhileNothingElseHappens) {
+  FakeScreen fake{.columns = 60};
+  Progress progress(fake.screen());
+  progress.begin(2);
+  progress.case_begin("v1:k=hangs");
+  fake.take();
+  fake.now += 4;
+  progress.tick();
+  EXPECT_EQ(fake.take(), "\r\033[K[>         ] 0/2  v1:k=hangs");
+  fake.now += 38;
+  progress.tick();
+  EXPECT_EQ(fake.take(), "\r\033[K[>         ] 0/2  for 0:42 v1:k=hangs");
+}
+
+TEST(Progress, OfAPlanCountsWhatIsInIt) {
+  FakeScreen fake;
+  Progress progress(fake.screen());
+  progress.begin(88);  // of a run that goes on: 86 ended before
+  const PlannedCase plan[] = {{"a", "smoke", 100}, {"b", "smoke", 100}};
+  progress.plan(plan);
+  EXPECT_EQ(progress.text(0), "0/2");
+}
+
 TEST(Progress, HasNoEndBeyondThePlan) {
   FakeScreen fake{.columns = 100};
   Progress progress(fake.screen());
