@@ -80,6 +80,11 @@ add_test(NAME Exchange.ThePythonExampleIsJudgedRight
     ${PROJECT_SOURCE_DIR}/golden/judge_example.py)
 set_tests_properties(Exchange.ThePythonExampleIsJudgedRight PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 
+# What golden/README.md says of golden files, by others than us. Skipped without h5py and h5dump.
+add_test(NAME Golden.FilesAreReadByH5pyAndH5dump
+  COMMAND bash ${PROJECT_SOURCE_DIR}/harness/golden_read_test.sh $<TARGET_FILE:attest_cli> ${PROJECT_SOURCE_DIR}/golden)
+set_tests_properties(Golden.FilesAreReadByH5pyAndH5dump PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+
 # Twelve mutants of as many classes, a cheat and a benign one among them: each is fuzzed until it fails, and its kept
 # token fails again. All of them: `attest selftest`.
 set(attest_mutants_of_ci

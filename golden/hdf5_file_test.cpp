@@ -79,6 +79,47 @@ TEST_F(Hdf5FileTest, TheSameContentGivesTheSameBytes) {
   EXPECT_EQ(bytes_of(path("a.h5")), bytes_of(path("b.h5")));
 }
 
+TEST_F(Hdf5FileTest, GroupsAndAttributesAreReadBack) {
+  for (const Hdf5Style style : {Hdf5Style::kExchange, Hdf5Style::kArchive}) {
+    const Attributes of_group = {{"text", std::string("a b")},
+                                 {"empty", std::string()},
+                                 {"count", std::int64_t{-5}},
+                                 {"error", 1e-300}};
+    const auto file = Hdf5File::create(path("a.h5"), style);
+    ASSERT_TRUE((*file)->write_group("z", of_group).ok());
+    ASSERT_TRUE((*file)->write_group("b", {}).ok());
+    ASSERT_TRUE((*file)->write("z/q", Number::kU16, {4}, values_.data(), {{"n", 1.5}}).ok());
+    ASSERT_TRUE((*file)->close().ok());
+    const auto read = Hdf5File::open(path("a.h5"));
+    EXPECT_EQ(*(*read)->attributes("z"), of_group);
+    EXPECT_EQ(*(*read)->attributes("z/q"), (Attributes{{"n", 1.5}}));
+    EXPECT_TRUE((*read)->attributes("/")->empty());
+    EXPECT_EQ(*(*read)->names("/"), (std::vector<std::string>{"b", "z"}));
+    EXPECT_EQ(*(*read)->names("z"), (std::vector<std::string>{"q"}));
+    for (const auto& trouble : {(*read)->names("z/q").trouble(), (*read)->names("y").trouble(),
+                                (*read)->attributes("y").trouble()}) {
+      EXPECT_EQ(trouble.kind, TroubleKind::kUsage);
+      EXPECT_NE(trouble.text.find("a.h5: "), std::string::npos) << trouble.text;
+    }
+  }
+}
+
+// Names, shapes and attributes of an archive have check sums of their own.
+TEST_F(Hdf5FileTest, AFlippedBitOfAnArchivesNamesIsFound) {
+  const auto file = Hdf5File::create(path("a.h5"), Hdf5Style::kArchive);
+  ASSERT_TRUE((*file)->write_group("recognisable", {{"readable", std::string("words")}}).ok());
+  ASSERT_TRUE((*file)->close().ok());
+  const std::string whole = bytes_of(path("a.h5"));
+  for (const char* const text : {"recognisable", "readable", "words"}) {
+    std::string bytes = whole;
+    bytes.at(whole.find(text)) ^= 1;
+    std::ofstream(path("a.h5"), std::ios::binary) << bytes;
+    const auto read = Hdf5File::open(path("a.h5"));
+    EXPECT_FALSE(read.ok() && (*read)->names("/").ok() && (*read)->attributes("recognisable").ok())
+        << text;
+  }
+}
+
 TEST_F(Hdf5FileTest, NothingStandsUnderTheNameUntilItIsWhole) {
   {
     auto file = Hdf5File::create(path("a.h5"));

@@ -69,6 +69,24 @@ test_WhatCannotBeExchanged() {
   expect 2 "there is no such file" attest judge "$(printf 'x%.0s' {1..300})"
   expect 2 "no matrix unit 'tpu'" attest judge case.h5 --unit tpu
 }
+test_WhatIsNoGoldenFileOrMakesNone() {
+  expect 2 "name cases: tokens, --suite, --match or --capture" attest golden generate --out g.h5
+  expect 2 "'nonsense'" attest golden generate nonsense --out g.h5
+  expect 2 "'nope'" attest golden generate --suite nope --out g.h5
+  expect 2 "many launches; a golden case is one" attest golden generate --suite trajectories --out g.h5
+  expect 2 "--reason" attest golden generate "$kSmallCase" --out g.h5 --reason whim
+  expect 2 "keeps no inputs" attest golden generate --capture case.h5 --hashes-only --out g.h5
+  expect 2 "case.h5: there is no such file" attest golden generate --capture case.h5 --out g.h5
+  expect 4 "there is no folder nowhere" attest golden generate "$kSmallCase" --out nowhere/g.h5
+  expect 4 "it is a folder" attest golden generate "$kSmallCase" --out .
+  attest export "$kSmallCase" --out case.h5 >/dev/null
+  expect 2 "$kSmallCase comes twice" attest golden generate "$kSmallCase" --capture case.h5 --out g.h5
+  expect 2 'case.h5: /: no file of `attest golden generate`' attest golden verify case.h5
+  expect 2 "g.h5: there is no such file" attest golden info g.h5
+  expect 2 "files" attest golden diff case.h5
+  expect 2 "A subcommand is required" attest golden
+  [[ ! -e g.h5 && ! -e g.h5.part ]] || fail "a file was written"
+}
 test_AStandalonePathIsCheckedBeforeTheRun() {
   expect 2 "name it .cpp" attest repro "$kSmallCase" --standalone repro.txt
   expect 4 "there is no folder nowhere" attest repro "$kSmallCase" --standalone nowhere/repro.cpp

@@ -60,13 +60,18 @@ void tell_report(const CommonOptions& common, const std::string& path, std::uint
 
 int command_verify(const CommonOptions& common, const GoldenRequest& request) {
   int code = 0;
+  std::vector<GoldenFile> files;
+  for (const std::string& path : request.files) {
+    auto file = read_golden(path);
+    if (!file.ok()) return report_trouble(file.trouble());
+    files.push_back(std::move(*file));
+  }
   GoldenVerifyOptions options{.threads = common.threads,
                               .seed = request.seed ? *request.seed : todays_seed(),
                               .all = request.all};
-  for (const std::string& path : request.files) {
-    const auto file = read_golden(path);
-    if (!file.ok()) return report_trouble(file.trouble());
-    const auto report = verify_golden(*file, options);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& path = request.files[i];
+    const auto report = verify_golden(files[i], options);
     if (!report.ok())
       return report_trouble(
           {report.trouble().kind, fmt::format("{}: {}", path, report.trouble().text)});

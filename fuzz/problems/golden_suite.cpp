@@ -28,7 +28,7 @@ constexpr std::string_view kGolden[] = {
     // Scales.
     "v1:k=mla_decode:h=1:s=100:scale=-0.0625",
     "v1:k=mla_decode:h=1:s=100:scale=0",
-    "v1:k=mla_decode:h=1:s=100:scale=1",
+    "v1:k=mla_decode:h=1:s=100:scale=0.25:dist=needles",
     // What the numbers are.
     "v1:k=mla_decode:h=1:s=200:page=16:splits=2:dist=small_normal",
     "v1:k=mla_decode:h=2:s=300:splits=2:dist=wide_logits",
@@ -53,9 +53,10 @@ constexpr std::string_view kGolden[] = {
     // The other partials.
     "v1:k=mla_decode_bf16_partials:h=1:s=0,1,129:q=2:page=16:splits=2",
     "v1:k=mla_decode_bf16_partials:h=2:s=1000:page=64:splits=8:dist=needles",
-    // fp8, which no kernel takes that attest ships: q and the cache, and the cache alone.
-    "v1:k=aiter_fp8_gqa16_ps:h=2:s=200:splits=2:qt=fp8:kvt=fp8:qscale=0.3:kvscale=3:dist=needles",
-    "v1:k=aiter_bf16_fp8_gqa16_ps:h=2:s=100:splits=2:kvt=fp8:kvscale=0.5",
+    // fp8, which no kernel takes that attest ships: q and the cache, and the cache alone, of
+    // adapters that take 16 heads.
+    "v1:k=aiter_fp8_gqa16_ps:s=200:splits=2:qt=fp8:kvt=fp8:qscale=0.3:kvscale=3:dist=needles",
+    "v1:k=aiter_bf16_fp8_gqa16_ps:s=100:splits=2:kvt=fp8:kvscale=0.5",
 };
 
 }  // namespace
