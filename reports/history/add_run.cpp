@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "reports/history/history.hpp"
+#include "reports/run/phases.hpp"
 
 namespace attest {
 namespace {

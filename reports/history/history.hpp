@@ -31,8 +31,9 @@ class History {
   History& operator=(History&&) noexcept;
   ~History();
 
-  // In one transaction. Of a run that is there already, only what is new: the rest of one that was
-  // resumed, another shard. Trouble kUsage: results that name no run; kInfra: the disk.
+  // In one transaction; of drawn cases (run/phases.hpp) that found nothing, only how many. Of a run
+  // that is there already, only what is new: the rest of one that was resumed, another shard.
+  // Trouble kUsage: results that name no run; kInfra: the disk.
   Outcome add(const Results& results);
 
   // The lines of the newest `most_runs` runs, the buckets of all.
@@ -46,9 +47,5 @@ class History {
   explicit History(std::unique_ptr<Sqlite> db);
   std::unique_ptr<Sqlite> db_;
 };
-
-// The part of the plan whose cases are drawn anew in each run: of those that find nothing, a
-// history keeps only how many.
-inline constexpr std::string_view kDrawnPhase = "fuzz";
 
 }  // namespace attest

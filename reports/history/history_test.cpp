@@ -12,6 +12,7 @@
 #include "reports/history/sqlite.hpp"
 #include "reports/history/test_runs.hpp"
 #include "reports/history/trend_of.hpp"
+#include "reports/run/phases.hpp"
 
 namespace attest {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "harness/core/verdict.hpp"
 #include "reports/history/change_points.hpp"
-#include "reports/history/history.hpp"
 #include "reports/run/no_news.hpp"
+#include "reports/run/phases.hpp"
 
 namespace attest {
 namespace {

@@ -1,0 +1,400 @@
+#include "reports/compare/compare.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <list>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "reports/compare/compare_text.hpp"
+#include "reports/history/test_runs.hpp"
+
+namespace attest {
+namespace {
+
+using test_runs::run_of;
+using test_runs::token_of;
+
+constexpr const char* kContract = "matrix_unit=fma p_bits=8 merge=max_first";
+
+CaseRecord good(int i) {
+  CaseRecord record = test_runs::case_of(token_of(i), 0.5);
+  Verdict& v = record.verdict;
+  v.checked = 1000;
+  v.contract = kContract;
+  v.kernel_ms = 2;
+  v.evidence.tokens_visible = 1;
+  v.evidence.strawmen = {"zeros", "last token dropped"};
+  for (const Worst& worst : v.worst) {
+    Spread spread;
+    spread.tensor = worst.tensor;
+    spread.sampled = 100;
+    spread.ratio_median = 0.1, spread.ratio_p99 = 0.3, spread.bound_median = 1e-4;
+    v.spreads.push_back(spread);
+  }
+  return record;
+}
+
+void fail(CaseRecord& record, const std::string& bucket = "merge.wrong.all.mla_decode") {
+  record.verdict.status = Status::kFailed;
+  record.verdict.bucket = bucket;
+  record.verdict.reason = "mla_decode: o wrong at head 3\nand a second line";
+  record.verdict.source = "kernels/mla_decode/stage2.hpp:88";
+  record.verdict.worst[1].ratio = 47;
+}
+
+std::vector<CaseRecord> eight() {
+  std::vector<CaseRecord> cases;
+  for (int i = 0; i < 8; ++i) cases.push_back(good(i));
+  return cases;
+}
+
+Comparison compared(const std::vector<CaseRecord>& base, const std::vector<CaseRecord>& pr) {
+  static std::list<Results> kept;  // a Comparison points into them
+  const Results& of_base = kept.emplace_back(run_of(0, base));
+  return compare(of_base, "base.jsonl", kept.emplace_back(run_of(1, pr)), "pr.jsonl");
+}
+// Of eight cases of which one is edited on PR.
+template <class Edit>
+Comparison with(const Edit& edit) {
+  std::vector<CaseRecord> pr = eight();
+  edit(pr[3]);
+  return compared(eight(), pr);
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(Compare, OfTheSameResultsIsEmptyAndSaysSo) {
+  const Comparison c = compared(eight(), eight());
+  EXPECT_TRUE(c.is_same());
+  EXPECT_EQ(c.exit_code(), 0);
+  EXPECT_EQ(c.compared, 8);
+  EXPECT_TRUE(compared_as_text(c).starts_with("the same\n"));
+  EXPECT_TRUE(holds(compared_as_markdown(c), "No case, bound, contract or error / bound changed."));
+}
+
+TEST(Compare, TellsANewBucketWithItsSourceAndTheCommandToSeeItAgain) {
+  const Comparison c = with([](CaseRecord& record) { fail(record); });
+  ASSERT_EQ(c.buckets.size(), 1u);
+  EXPECT_EQ(c.buckets[0].fate, BucketFate::kNew);
+  EXPECT_EQ(c.buckets[0].pr_cases, 1);
+  ASSERT_EQ(c.statuses.size(), 1u);
+  EXPECT_TRUE(c.statuses[0].is_worse);
+  EXPECT_TRUE(c.ratios.empty());  // of a case with another verdict that says more
+  EXPECT_EQ(c.exit_code(), 1);
+  const std::string text = compared_as_text(c);
+  for (const char* part : {"worse: 1 new bucket, 1 case failed that passed\n",
+                           "new          merge.wrong.all.mla_decode  failed  0 -> 1 cases  "
+                           "kernels/mla_decode/stage2.hpp:88  v1:k=mla_decode:h=1:s=300:seed=3\n",
+                           "  mla_decode: o wrong at head 3\n",
+                           "see it again: ./attest repro 'v1:k=mla_decode:h=1:s=300:seed=3'\n",
+                           "verdicts     passed  failed  1 case  v1:"}) {
+    EXPECT_TRUE(holds(text, part)) << part << "\n" << text;
+  }
+  EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 25);
+}
+
+TEST(Compare, TellsAFixedBucketAndWhetherItsCasesRan) {
+  std::vector<CaseRecord> base = eight(), pr = eight();
+  fail(base[3]);
+  const Comparison fixed = compared(base, pr);
+  EXPECT_EQ(fixed.buckets.at(0).fate, BucketFate::kFixed);
+  EXPECT_EQ(fixed.buckets.at(0).looked_at, 1);
+  EXPECT_EQ(fixed.exit_code(), 0);
+  EXPECT_TRUE(compared_as_text(fixed).starts_with("nothing is worse\n"));
+  pr.erase(pr.begin() + 3);
+  const Comparison gone = compared(base, pr);
+  EXPECT_TRUE(holds(compared_as_text(gone), "1 -> 0 cases, but PR has a verdict on none of them"));
+  EXPECT_EQ(gone.exit_code(), 5);
+}
+
+TEST(Compare, BlamesPrForNoBucketThatBaseHas) {
+  std::vector<CaseRecord> base = eight(), pr = eight();
+  fail(base[3]), fail(pr[3]);
+  pr.push_back(good(20));  // an added case that finds the same
+  fail(pr.back());
+  const Comparison c = compared(base, pr);
+  EXPECT_EQ(c.buckets.at(0).fate, BucketFate::kOpen);
+  EXPECT_EQ(c.exit_code(), 0);
+  EXPECT_FALSE(c.is_same());
+  EXPECT_TRUE(
+      holds(compared_as_text(c), "still open   merge.wrong.all.mla_decode  failed  1 -> 2"));
+}
+
+TEST(Compare, CallsAPassingCaseThatFailsInAnOldBucketWorse) {
+  std::vector<CaseRecord> base = eight(), pr = eight();
+  fail(base[3]), fail(pr[3]), fail(pr[4]);
+  EXPECT_EQ(compared(base, pr).exit_code(), 1);
+}
+
+TEST(Compare, ShowsALoosenedBoundFirst) {
+  std::vector<CaseRecord> pr = eight();
+  for (CaseRecord& record : pr) record.verdict.spreads[1].bound_median *= 2;
+  pr[5].verdict.spreads[1].bound_median *= 2;
+  pr[6].verdict.spreads[0].bound_median *= 0.5;
+  const Comparison c = compared(eight(), pr);
+  ASSERT_EQ(c.bounds.size(), 2u);
+  EXPECT_TRUE(c.bounds[0].is_looser);
+  EXPECT_EQ(c.bounds[0].tensor, "o");
+  EXPECT_EQ(c.bounds[0].cases, 8);
+  EXPECT_DOUBLE_EQ(c.bounds[0].factor, 4);
+  EXPECT_DOUBLE_EQ(c.bounds[0].usual, 2);
+  EXPECT_EQ(c.bounds[0].token, token_of(5));
+  EXPECT_FALSE(c.bounds[1].is_looser);
+  EXPECT_EQ(c.exit_code(), 5);
+  EXPECT_EQ(sections_of(c).front().name, "looser");
+  EXPECT_TRUE(holds(compared_as_text(c), "looser       mla_decode  o  2x, up to 4x  8 cases"));
+}
+
+TEST(Compare, TakesATightenedBoundForNothingWorse) {
+  EXPECT_EQ(with([](CaseRecord& r) { r.verdict.spreads[0].bound_median /= 3; }).exit_code(), 0);
+}
+
+TEST(Compare, DoesNotTakeRoundingForALoosenedBound) {
+  EXPECT_TRUE(with([](CaseRecord& r) { r.verdict.spreads[0].bound_median *= 1 + 1e-9; }).is_same());
+}
+
+TEST(Compare, ShowsATensorThatHasNoFiniteBoundAnyMore) {
+  const Comparison c = with([](CaseRecord& r) { r.verdict.spreads.pop_back(); });
+  ASSERT_EQ(c.bounds.size(), 1u);
+  EXPECT_EQ(c.bounds[0].factor, std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(holds(compared_as_text(c), "no finite bound"));
+}
+
+TEST(Compare, NamesTheFieldsOfAContractThatChangedOnceForAllItsCases) {
+  std::vector<CaseRecord> pr = eight();
+  for (CaseRecord& r : pr) r.verdict.contract = "matrix_unit=fma p_bits=7 merge=max_first new=1";
+  pr[2].verdict.contract = "matrix_unit=cdna3 p_bits=8 merge=max_first";
+  const Comparison c = compared(eight(), pr);
+  ASSERT_EQ(c.contracts.size(), 2u);
+  EXPECT_EQ(c.contracts[0].fields, "p_bits 8 -> 7, new not said -> 1");
+  EXPECT_EQ(c.contracts[0].cases, 7);
+  EXPECT_EQ(c.contracts[1].fields, "matrix_unit fma -> cdna3");
+  EXPECT_EQ(c.exit_code(), 5);
+}
+
+TEST(Compare, TellsARatioThatDoubledAndFailsNothingForIt) {
+  const Comparison c = with([](CaseRecord& r) { r.verdict.worst[0].ratio *= 2; });
+  ASSERT_EQ(c.ratios.size(), 1u);
+  EXPECT_EQ(c.ratios[0].tensor, "lse");
+  EXPECT_EQ(c.ratios[0].what, "largest");
+  EXPECT_DOUBLE_EQ(c.ratios[0].factor(), 2);
+  EXPECT_EQ(c.exit_code(), 0);
+  EXPECT_TRUE(holds(compared_as_text(c), "error/bound  lse  largest  0.25  0.5  2x"));
+}
+
+// The last rounding to bf16 holds the largest of o near 1, whatever else is wrong.
+TEST(Compare, SeesTheBulkOfOMoveWhereItsLargestDoesNot) {
+  const Comparison c = with([](CaseRecord& r) { r.verdict.spreads[1].ratio_median = 0.25; });
+  ASSERT_EQ(c.ratios.size(), 1u);
+  EXPECT_EQ(c.ratios[0].what, "median");
+  EXPECT_DOUBLE_EQ(c.ratios[0].factor(), 2.5);
+}
+
+TEST(Compare, HasNoNewsOfTinyRatios) {
+  std::vector<CaseRecord> base = eight(), pr = eight();
+  base[3].verdict.worst[0].ratio = 0.001, pr[3].verdict.worst[0].ratio = 0.06;
+  EXPECT_TRUE(compared(base, pr).is_same());
+  pr[3].verdict.worst[0].ratio = 0.1;
+  EXPECT_DOUBLE_EQ(compared(base, pr).ratios.at(0).factor(), 1.6);
+}
+
+TEST(Compare, TellsWhatAPassSeesNoMore) {
+  const Comparison c = with([](CaseRecord& r) {
+    r.verdict.evidence.tokens_visible = 0.2;
+    r.verdict.evidence.strawmen = {"zeros"};
+    r.verdict.checked = 10;
+  });
+  ASSERT_EQ(c.drops.size(), 3u);
+  EXPECT_EQ(c.drops[0].before, "100 %");
+  EXPECT_EQ(c.drops[0].after, "20 %");
+  EXPECT_EQ(c.drops[1].after, "1, without: last token dropped");
+  EXPECT_EQ(c.drops[2].what, "elements judged");
+  EXPECT_EQ(c.exit_code(), 5);
+  EXPECT_TRUE(with([](CaseRecord& r) { r.verdict.evidence.tokens_visible = 0.96; }).is_same());
+}
+
+TEST(Compare, TellsAddedAndRemovedCasesButForThoseThatAreDrawn) {
+  std::vector<CaseRecord> base = eight(), pr = eight();
+  pr.push_back(good(20));
+  base.push_back(good(21));
+  base.push_back(good(22)), base.back().phase = "fuzz";
+  pr.push_back(good(23)), pr.back().phase = "fuzz";
+  const Comparison c = compared(base, pr);
+  EXPECT_EQ(c.added, std::vector{token_of(20)});
+  EXPECT_EQ(c.removed, std::vector{token_of(21)});
+  EXPECT_EQ(c.exit_code(), 5);
+}
+
+TEST(Compare, TellsAnIncompletePrFromOneThatLacksCases) {
+  Results base = run_of(0, eight()), pr = run_of(1, eight());
+  pr.cases.pop_back();
+  pr.missing = {token_of(7)};
+  pr.tally.interrupted = true;
+  const Comparison c = compare(base, "a", pr, "b");
+  EXPECT_EQ(c.unfinished, std::vector{token_of(7)});
+  EXPECT_TRUE(c.removed.empty());
+  EXPECT_EQ(c.exit_code(), 3);
+  const Comparison back = compare(pr, "b", base, "a");
+  EXPECT_EQ(back.only_on_pr, std::vector{token_of(7)});
+  EXPECT_EQ(back.exit_code(), 0);
+}
+
+TEST(Compare, KeepsThePrecedenceOfExitCodes) {
+  Results base = run_of(0, eight()), pr = run_of(1, eight());
+  pr.cases[0].verdict.contract = "p_bits=4";
+  EXPECT_EQ(compare(base, "a", pr, "b").exit_code(), 5);
+  pr.missing = {token_of(30)};
+  EXPECT_EQ(compare(base, "a", pr, "b").exit_code(), 3);
+  pr.cases[1].verdict.status = Status::kInfra;
+  EXPECT_EQ(compare(base, "a", pr, "b").exit_code(), 4);
+  pr.cases[2].verdict.status = Status::kFlaky;
+  EXPECT_EQ(compare(base, "a", pr, "b").exit_code(), 1);
+}
+
+TEST(Compare, CallsAnExcusedAndAWeakerPassProvingLess) {
+  for (const Status status :
+       {Status::kXfail, Status::kVacuous, Status::kSuspect, Status::kSkipped}) {
+    EXPECT_EQ(with([&](CaseRecord& r) { r.verdict.status = status; }).exit_code(), 5);
+  }
+  EXPECT_EQ(with([](CaseRecord& r) { r.verdict.status = Status::kHung; }).exit_code(), 1);
+}
+
+TEST(Compare, OfNothingInCommonProvesTooLittle) {
+  EXPECT_EQ(compared({good(1)}, {good(2)}).exit_code(), 5);
+}
+
+TEST(Compare, NamesTheRunsDifferencesAndWarnsOfAnotherDevice) {
+  Results base = run_of(0, eight()), pr = run_of(1, eight());
+  pr.runs[0].device = "cuda:0";
+  pr.runs[0].bounds = "2";
+  const Comparison c = compare(base, "a", pr, "b");
+  EXPECT_EQ(c.different, (std::vector<std::string>{
+                             "device: emu:gfx942 -> cuda:0; numbers may differ for that alone",
+                             "bounds: 1 -> 2"}));
+  EXPECT_EQ(c.exit_code(), 5);
+  EXPECT_TRUE(c.is_host_time);
+}
+
+TEST(Compare, MeasuresSpeedAndLetsItDecideNothing) {
+  std::vector<CaseRecord> pr = eight();
+  for (CaseRecord& record : pr) record.verdict.kernel_ms *= 4;
+  pr[0].verdict.kernel_ms = 1;
+  pr[1].verdict.kernel_ms = 0;  // not measured
+  const Comparison c = compared(eight(), pr);
+  ASSERT_EQ(c.speed.size(), 1u);
+  EXPECT_EQ(c.speed[0].cases, 7);
+  EXPECT_NEAR(c.speed[0].ratio, std::pow(4.0, 6.0 / 7) * std::pow(0.5, 1.0 / 7), 1e-12);
+  EXPECT_EQ(c.speed[0].slowest.size(), 5u);
+  EXPECT_TRUE(c.is_same());
+  EXPECT_TRUE(holds(compared_as_text(c), "emulator host time"));
+}
+
+TEST(CompareMarkdown, IsFoundByItsMarkerAndHoldsNoForeignMarkup) {
+  const Comparison c = with([](CaseRecord& r) {
+    fail(r, "a|b`c``d<script>@everyone\n# e");
+    r.verdict.reason = "```\n</details>";
+  });
+  const std::string text = compared_as_markdown(c);
+  EXPECT_TRUE(text.starts_with("<!-- attest-compare -->\n"));
+  EXPECT_TRUE(holds(text, "``` a\\|b`c``d<script>@everyone # e ```"));
+  EXPECT_TRUE(holds(text, "````\n```\n</details>"));
+}
+
+TEST(CompareMarkdown, FitsAComment) {
+  std::vector<CaseRecord> base, pr;
+  for (int i = 0; i < 3000; ++i) {
+    base.push_back(good(i)), pr.push_back(good(i));
+    fail(pr.back(), "bucket_" + std::to_string(i) + std::string(500, '|'));
+    pr.back().verdict.reason = std::string(5000, 'x');
+    base.push_back(good(100000 + i));
+  }
+  const std::string text = compared_as_markdown(compared(base, pr));
+  EXPECT_LE(text.size(), 65'000u);
+  EXPECT_GT(text.size(), 50'000u);
+  EXPECT_TRUE(holds(text, "more: `attest compare --format json` has all"));
+}
+
+TEST(CompareJson, HasItsFormatAndAllOfIt) {
+  std::vector<CaseRecord> pr = eight();
+  fail(pr[0]);
+  pr[1].verdict.spreads.pop_back();
+  const auto json = nlohmann::json::parse(compared_as_json(compared(eight(), pr)));
+  EXPECT_EQ(json["format"], 1);
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["buckets"][0]["fate"], "new");
+  EXPECT_EQ(json["bounds"][0]["factor"], "inf");
+  EXPECT_EQ(json["statuses"][0]["cases"][0], token_of(0));
+  EXPECT_EQ(json["base"]["run"]["device"], "emu:gfx942");
+}
+
+// Results with any of what compare() looks at.
+std::vector<CaseRecord> any_cases() {
+  std::vector<CaseRecord> cases;
+  const int count = *rc::gen::inRange(0, 12);
+  for (int i = 0; i < count; ++i) {
+    CaseRecord record = good(*rc::gen::inRange(0, 12));
+    const bool is_there = std::any_of(cases.begin(), cases.end(), [&](const CaseRecord& other) {
+      return other.token == record.token;
+    });
+    if (is_there) continue;
+    Verdict& v = record.verdict;
+    v.status = static_cast<Status>(*rc::gen::inRange(0, static_cast<int>(Status::kXpass) + 1));
+    if (v.status != Status::kPassed) v.bucket = std::string(1, *rc::gen::element('a', 'b', 'c'));
+    if (*rc::gen::arbitrary<bool>()) record.phase = "fuzz";
+    v.worst[0].ratio = *rc::gen::element(0.0, 0.01, 0.3, 2.0, std::nan(""),
+                                         std::numeric_limits<double>::infinity());
+    v.spreads.resize(static_cast<std::size_t>(*rc::gen::inRange(0, 3)));
+    for (Spread& s : v.spreads) s.bound_median = *rc::gen::element(0.0, 1e-4, 1e-3);
+    v.contract = *rc::gen::element<std::string>("", "a=1", "a=2 b", kContract);
+    v.evidence.tokens_visible = *rc::gen::element(-1.0, 0.0, 0.5, 1.0);
+    v.kernel_ms = *rc::gen::element(0.0, 1.0, 3.0);
+    cases.push_back(record);
+  }
+  return cases;
+}
+
+RC_GTEST_PROP(CompareProperty, OfResultsWithThemselvesIsEmpty, ()) {
+  const Results results = run_of(0, any_cases());
+  const Comparison c = compare(results, "a", results, "a");
+  RC_ASSERT(c.is_same());
+  RC_ASSERT(c.different.empty());
+  RC_ASSERT(c.exit_code() == (results.cases.empty() ? 5 : 0));
+}
+
+RC_GTEST_PROP(CompareProperty, TheOtherWayRoundHasTheSameChangesTurned, ()) {
+  const Results a = run_of(0, any_cases()), b = run_of(1, any_cases());
+  const Comparison there = compare(a, "a", b, "b"), back = compare(b, "b", a, "a");
+  const auto named = [](const Comparison& c, BucketFate fate) {
+    std::set<std::string> names;
+    for (const BucketChange& change : c.buckets) {
+      if (change.fate == fate) names.insert(change.bucket);
+    }
+    return names;
+  };
+  RC_ASSERT(named(there, BucketFate::kNew) == named(back, BucketFate::kFixed));
+  RC_ASSERT(named(there, BucketFate::kOpen) == named(back, BucketFate::kOpen));
+  const auto sorted = [](std::vector<std::string> tokens) {
+    std::sort(tokens.begin(), tokens.end());
+    return tokens;
+  };
+  RC_ASSERT(sorted(there.added) == sorted(back.removed));
+  RC_ASSERT(there.statuses.size() == back.statuses.size());
+  RC_ASSERT(there.ratios.size() == back.ratios.size());
+  RC_ASSERT(there.contracts.size() == back.contracts.size());
+}
+
+RC_GTEST_PROP(CompareProperty, EveryFormatTakesAnyResults, ()) {
+  const Results a = run_of(0, any_cases()), b = run_of(1, any_cases());
+  const Comparison c = compare(a, "a", b, "b");
+  for (const CompareFormat& format : all_compare_formats()) RC_ASSERT(!format.render(c).empty());
+}
+
+}  // namespace
+}  // namespace attest
