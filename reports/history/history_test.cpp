@@ -212,7 +212,7 @@ TEST_F(HistoryTest, TellsTheLifeOfABucket) {
   EXPECT_EQ(life.first_seen, "2026-01-02T02:00:00Z");
   EXPECT_EQ(life.last_seen, "2026-01-03T02:00:00Z");
   EXPECT_EQ(life.runs_seen, 2);
-  EXPECT_EQ(life.runs_since, 2);
+  EXPECT_EQ(life.runs_since, 1);  // the run without a case of it knows nothing of it
   EXPECT_EQ(life.cases, 4);
   EXPECT_EQ(life.flaky_rate, 0.25);
   EXPECT_EQ(life.seconds_to_first, 4);  // of 4 and 6

@@ -158,7 +158,12 @@ std::vector<BucketLife> buckets_in(Sqlite& db) {
                        "JOIN tokens t ON t.id = c.token LEFT JOIN tokens s ON s.id = c.shown "
                        "WHERE c.bucket IS NOT NULL AND c.status <> 'passed' "
                        "ORDER BY r.started, r.id, c.at_s");
-  SqliteStatement since(db, "SELECT count(*) FROM runs WHERE (started, id) > (?, ?)");
+  // A run that ran none of its cases knows nothing of it.
+  SqliteStatement since(db,
+                        "SELECT count(*) FROM runs r WHERE (r.started, r.id) > (?, ?) AND EXISTS ("
+                        "SELECT 1 FROM buckets b JOIN cases old ON old.bucket = b.id "
+                        "JOIN cases c ON c.run = r.id AND c.token = old.token "
+                        "WHERE b.bucket = ? AND c.status NOT IN ('infra', 'skipped'))");
   struct Life : BucketLife {
     Id last_run = 0;
     std::vector<double> first_s;
@@ -181,7 +186,7 @@ std::vector<BucketLife> buckets_in(Sqlite& db) {
   for (auto& [name, life] : lives) {
     life.flaky_rate /= static_cast<double>(life.cases);
     life.seconds_to_first = median(life.first_s);
-    since.with(life.last_seen, life.last_run).step();
+    since.with(life.last_seen, life.last_run, name).step();
     life.runs_since = since.number(0);
     buckets.push_back(life);
   }

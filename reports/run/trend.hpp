@@ -23,7 +23,7 @@ struct BucketLife {
   std::string bucket;
   std::string first_seen, last_seen;  // RunHeader::started
   std::int64_t runs_seen = 0;         // in which it failed
-  std::int64_t runs_since = 0;        // newer than the last in which it failed
+  std::int64_t runs_since = 0;        // newer ones, that ran a case of it and did not find it
   std::int64_t cases = 0;
   double flaky_rate = 0;         // share of its cases that were flaky
   double seconds_to_first = -1;  // median, over runs, from their begin to its first case

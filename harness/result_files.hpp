@@ -1,0 +1,15 @@
+// Results that a command line names.
+#pragma once
+#include <string>
+
+#include "harness/core/trouble.hpp"
+#include "reports/run/results.hpp"
+
+namespace attest {
+
+// Of one run: a file, a folder that holds results.jsonl (`attest nightly --out`), or several of
+// these, joined by commas: the shards of one run. Trouble kUsage: one cannot be read, or they are
+// several runs.
+Result<Results> read_run(const std::string& paths);
+
+}  // namespace attest
