@@ -8,6 +8,7 @@
 #include "harness/command_options.hpp"
 #include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
+#include "harness/finished_runs.hpp"
 #include "harness/machine.hpp"
 #include "harness/worker.hpp"
 #include "kernels/external/user_object.hpp"
@@ -238,6 +239,8 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_detect(app, parsed);
   add_fuzz(app, parsed);
   add_report(app, parsed);
+  add_compare(app, parsed.command);
+  add_history(app, parsed.command);
   add_selftest(app, parsed);
   add_worker(app, parsed);
   add_golden(app, parsed);

@@ -19,7 +19,9 @@ TrendLine line() {
 }
 
 Trend trend() {
-  BucketLife open{"merge.wrong.all.k", "2026-11-02T02:00:00Z", "2026-11-14T02:00:00Z"};
+  BucketLife open;
+  open.bucket = "merge.wrong.all.k";
+  open.first_seen = "2026-11-02T02:00:00Z", open.last_seen = "2026-11-14T02:00:00Z";
   open.runs_seen = 3, open.cases = 12, open.flaky_rate = 0.25, open.seconds_to_first = 4;
   open.example = "v1:k=mla_decode";
   BucketLife closed = open;
