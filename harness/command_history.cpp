@@ -30,8 +30,8 @@ int add_all(History& history, const std::vector<std::string>& results) {
     const Outcome added = history.add(*run);
     if (!added.ok())
       return report_trouble({added.trouble().kind, paths + ": " + added.trouble().text});
-    fmt::print(stderr, "attest: {}: run {}, {} cases, is in the history\n", paths,
-               run->header().run, run->cases.size());
+    fmt::print(stderr, "attest: {}: in the history: run {}, cases: {}\n", paths, run->header().run,
+               run->cases.size());
   }
   return 0;
 }

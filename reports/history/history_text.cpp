@@ -34,13 +34,14 @@ std::optional<std::chrono::sys_days> date_of(std::string_view text) {
   return std::chrono::sys_days(date);
 }
 
-std::string days_text(int days) {
-  if (days < 0) return "? days";
-  return fmt::format("{} day{}", days, days == 1 ? "" : "s");
+// "1 case", "2 cases".
+std::string counted(std::int64_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string runs_text(const std::vector<KeptRun>& runs) {
-  std::string text = fmt::format("runs, the newest {} last\n", runs.size());
+  std::string text =
+      fmt::format("{}, the newest last\n", counted(static_cast<std::int64_t>(runs.size()), "run"));
   std::string build;
   for (const KeptRun& run : runs) {
     text += fmt::format("  {:<20}  {}  {}  {}  {:.0f} s", run.started, run.device, run.command,
@@ -65,8 +66,9 @@ std::string line_text(const TrendLine& line) {
   if (line.points.empty()) return {};
   const TrendPoint& newest = line.points.back();
   std::string text = fmt::format(
-      "  {:<40}  {} runs of the same {} cases; newest: median {:.3g}, p99 {:.3g}, largest {:.3g}\n",
-      line.family, line.points.size(), newest.cases, newest.median, newest.p99, newest.largest);
+      "  {:<40}  {} of the same {}; newest: median {:.3g}, p99 {:.3g}, largest {:.3g}\n",
+      line.family, counted(static_cast<std::int64_t>(line.points.size()), "run"),
+      counted(newest.cases, "case"), newest.median, newest.p99, newest.largest);
   for (std::size_t i = 0; i < line.changes.size(); ++i) {
     text += fmt::format("    changed on {}\n", change_text(line, i));
   }
@@ -76,12 +78,13 @@ std::string line_text(const TrendLine& line) {
 std::string bucket_text(const BucketLife& life, const std::string& now) {
   const bool is_open = life.runs_since == 0;
   std::string text = fmt::format("  {:<6}  {}  {} in {}, first {}", is_open ? "open" : "closed",
-                                 life.bucket, fmt::format("{} cases", life.cases),
-                                 fmt::format("{} runs", life.runs_seen), day_of(life.first_seen));
-  text += is_open ? fmt::format(", {} ago, last {}", days_text(days_between(life.first_seen, now)),
-                                day_of(life.last_seen))
-                  : fmt::format(", last {}, not in {} runs of its cases since",
-                                day_of(life.last_seen), life.runs_since);
+                                 life.bucket, counted(life.cases, "case"),
+                                 counted(life.runs_seen, "run"), day_of(life.first_seen));
+  text += is_open
+              ? fmt::format(", {} ago, last {}", counted(days_between(life.first_seen, now), "day"),
+                            day_of(life.last_seen))
+              : fmt::format(", last {}, not in {} of its cases since", day_of(life.last_seen),
+                            counted(life.runs_since, "run"));
   if (life.flaky_rate > 0) text += fmt::format("; {:.0f} % flaky", 100 * life.flaky_rate);
   text += fmt::format("; first case after {:.1f} s\n", life.seconds_to_first);
   if (is_open) text += fmt::format("          ./attest repro '{}'\n", life.example);
@@ -167,8 +170,7 @@ std::string change_text(const TrendLine& line, std::size_t change) {
 std::string history_as_text(const std::vector<KeptRun>& runs, const Trend& trend) {
   if (runs.empty()) return "no runs yet\n";
   std::string text = runs_text(runs);
-  text += fmt::format("error / bound, {} lines: quantiles over cases of each case's largest\n",
-                      trend.lines.size());
+  text += "error / bound: quantiles over cases of each case's largest\n";
   for (const TrendLine& line : trend.lines) text += line_text(line);
   return text + buckets_text(trend.buckets, runs.back().started);
 }

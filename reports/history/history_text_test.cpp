@@ -40,9 +40,9 @@ std::vector<KeptRun> runs() {
 TEST(HistoryText, TellsRunsTrendsInWordsAndTheAgeOfBuckets) {
   EXPECT_EQ(
       history_as_text(runs(), trend()),
-      "runs, the newest 1 last\n"
+      "1 run, the newest last\n"
       "  2026-11-30T02:00:00Z  emu:gfx942  nightly --tier smoke  passed 88  12 s  0.1.0\n"
-      "error / bound, 1 lines: quantiles over cases of each case's largest\n"
+      "error / bound: quantiles over cases of each case's largest\n"
       "  mla_decode emu:gfx942 lse                 4 runs of the same 88 cases; newest: median "
       "0.6, p99 0.75, largest 0.9\n"
       "    changed on 2026-11-14: median 0.4 -> 0.6 (1.5x), p99 0.75 -> 0.75 (1x); build old "
