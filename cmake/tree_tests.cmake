@@ -49,10 +49,14 @@ if(ATTEST_CLANG_TIDY)
   set_tests_properties(Tree.NamesAndFunctionSizesPassClangTidy PROPERTIES TIMEOUT 1200 RUN_SERIAL TRUE)
 endif()
 
-# The program on input that it cannot take: one test a function test_NAME of the script.
+# The program on input that it cannot take: one test a function test_NAME of the scripts.
 set(attest_bad_input ${PROJECT_SOURCE_DIR}/harness/bad_input_test.sh)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${attest_bad_input})
-file(STRINGS ${attest_bad_input} attest_functions REGEX "^test_[A-Za-z0-9]+\\(\\)")
+set(attest_functions "")
+foreach(script bad_input_test.sh bad_input_results.sh)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/${script})
+  file(STRINGS ${PROJECT_SOURCE_DIR}/harness/${script} functions REGEX "^test_[A-Za-z0-9]+\\(\\)")
+  list(APPEND attest_functions ${functions})
+endforeach()
 foreach(function ${attest_functions})
   string(REGEX REPLACE "^test_([A-Za-z0-9]+).*" "\\1" name ${function})
   if(ATTEST_SANITIZE MATCHES "address" AND name MATCHES "^OutOfMemory")

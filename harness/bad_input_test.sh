@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # bad_input_test.sh PROGRAM CODE_OBJECT_DIR NAME: the program end to end on input that it cannot take. Each function
-# test_NAME is one test: it demands an exit code and words of the message. Run without NAME to list them.
+# test_NAME is one test, here or in bad_input_*.sh beside this file: it demands an exit code and words of the message. Run
+# without NAME to list them.
 set -euo pipefail
+here=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
 if (($# < 3)); then
-  sed -n 's/^test_\([A-Za-z0-9]*\)() {.*/\1/p' "${BASH_SOURCE[0]}"
+  sed -n 's/^test_\([A-Za-z0-9]*\)() {.*/\1/p' "$here"/bad_input_*.sh
   exit 2
 fi
 program=$1 code_objects=$2 name=$3
@@ -314,58 +316,6 @@ test_AColourThatThereIsNotIsUsage() {
   expect 2 "--color: pink not in {auto,always,never}" attest run "$kSmallCase" --color pink
   expect 2 "--color: pink not in {auto,always,never}" attest nightly --color pink
 }
-# results NAME RUN STATUS BUCKET: NAME.jsonl, a run of one case.
-results() {
-  local case="{\"record\":\"case_end\",\"token\":\"$kSmallCase\",\"status\":\"$3\",\"reason\":\"\",\"bucket\":\"$4\"}"
-  printf '{"record":"run_begin","device":"emu:gfx942","cases":1,"run":"%s","started":"2026-11-30T02:00:00Z"}\n%s\n' \
-    "$2" "$case" >"$1.jsonl"
-}
-test_CompareTakesNoOtherThanResults() {
-  results base 01 passed ""
-  expect 2 "pr" attest compare base.jsonl
-  expect 2 "nowhere.jsonl: No such file" attest compare base.jsonl nowhere.jsonl
-  expect 2 "no run_begin in it" attest compare "$program" base.jsonl
-  mkdir empty
-  expect 2 "empty/results.jsonl" attest compare base.jsonl empty
-  expect 2 "there is no format 'xml'; there are: text, markdown, json" attest compare base.jsonl base.jsonl --format xml
-  expect 2 "not the shards of one run" attest compare base.jsonl base.jsonl,base.jsonl
-  expect 4 "/proc/nope" attest compare base.jsonl base.jsonl --out /proc/nope/out.md
-}
-test_CompareExitsByWhatIsWorse() {
-  results base 01 passed ""
-  results red 02 failed o.wrong.all.mla_decode
-  results weak 03 vacuous vacuous.mla_decode
-  mkdir pr && cp red.jsonl pr/results.jsonl
-  expect 0 "the same" attest compare base.jsonl base.jsonl
-  expect 1 "worse: 1 new bucket, 1 case failed that passed" attest compare base.jsonl pr
-  expect 0 "fixed        o.wrong.all.mla_decode" attest compare pr base.jsonl
-  expect 0 "still open   o.wrong.all.mla_decode" attest compare pr pr
-  expect 5 "proves less" attest compare base.jsonl weak.jsonl
-  head -n 1 base.jsonl >stopped.jsonl
-  expect 3 "incomplete" attest compare base.jsonl stopped.jsonl
-  expect 1 "<!-- attest-compare -->" attest compare base.jsonl pr --format markdown
-}
-test_HistoryTakesNoOtherFile() {
-  results base 01 passed ""
-  expect 2 "--history" attest history
-  expect 2 "nowhere.db: there is no such file" attest history --history nowhere.db
-  [[ ! -e nowhere.db ]] || fail "the file was made"
-  expect 2 "base.jsonl: not a history of attest" attest history --history base.jsonl --add base.jsonl
-  expect 4 "/proc/nope.db" attest history --history /proc/nope.db --add base.jsonl
-  expect 2 "nowhere.jsonl: No such file" attest history --history h.db --add nowhere.jsonl
-  expect 0 "run 01, cases: 1" attest history --history h.db --add base.jsonl
-  expect 2 "--family nope: there is none such" attest history --history h.db --family nope
-  printf 'garbage' | dd of=h.db bs=1 seek=4096 conv=notrunc status=none
-  expect 2 "h.db: a damaged history" attest history --history h.db
-}
-test_HistoryKeepsARunOnce() {
-  results base 01 passed ""
-  results red 02 failed o.wrong.all.mla_decode
-  expect 0 "" attest history --history h.db --add base.jsonl red.jsonl base.jsonl
-  expect 0 "2 runs, the newest last" attest history --history h.db
-  expect 0 "open    o.wrong.all.mla_decode  1 case in 1 run" attest history --history h.db
-  expect 0 '"record":"history","format":1' attest history --history h.db --json
-}
 test_SelftestTakesNoUnknownName() {
   expect 2 "there is no mutant 'nope'" attest selftest --mutant nope
   expect 2 "nope" attest selftest --mutants nope
@@ -414,5 +364,6 @@ test_JsonOnStdoutIsNothingButJson() {
   [[ $(head -c 1 stdout) == "{" && $(tail -n 1 stdout) == "}" ]] || fail "list --json prints other text"
 }
 
+source "$here/bad_input_results.sh"
 declare -F "test_$name" >/dev/null || fail "there is no test $name"
 "test_$name"
