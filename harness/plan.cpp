@@ -26,13 +26,13 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kRest = {"trajectories", "ragged", "prefix_boundary"};
 // A longer case takes the time of hundreds that fuzz would draw.
-constexpr double kNightlyMost_ms = 10e3;
+constexpr double kNightlyMostMs = 10e3;
 constexpr std::array kTiers = {
     PlanTier{"smoke", "the cases that the ledger names, and the suite smoke"},
     PlanTier{"nightly",
              "also the corpus, what killed mutants, and of the suites trajectories, ragged and "
              "prefix_boundary the cases that cost up to 10 s",
-             true, kRest, kNightlyMost_ms},
+             true, kRest, kNightlyMostMs},
     PlanTier{"full", "also the costlier cases of these suites", true, kRest},
 };
 

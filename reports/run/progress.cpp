@@ -8,7 +8,7 @@
 namespace attest {
 namespace {
 
-constexpr double kLong_s = 5;
+constexpr double kLongSeconds = 5;
 
 // "[=====>    ]": of so many cells within.
 std::string bar(double share, int cells) {
@@ -90,8 +90,8 @@ std::string Progress::text(int columns) const {
   if (running_.empty()) return line;
   const auto& [token, since] = running_.front();
   const double runs_s = line_.seconds() - since;
-  if (runs_s >= kLong_s) line += "  for " + clock_text(runs_s);
-  return line + (runs_s >= kLong_s ? " " : "  ") + token;
+  if (runs_s >= kLongSeconds) line += "  for " + clock_text(runs_s);
+  return line + (runs_s >= kLongSeconds ? " " : "  ") + token;
 }
 
 }  // namespace attest

@@ -49,8 +49,8 @@ StatusLine::StatusLine(Screen screen)
 
 void StatusLine::show(const std::function<std::string(int)>& text) {
   const double now = screen_.seconds();
-  const bool is_due =
-      on_terminal_ ? !is_drawn_ || now - drawn_at_ >= kTerminal_s : now - drawn_at_ >= kElsewhere_s;
+  const bool is_due = on_terminal_ ? !is_drawn_ || now - drawn_at_ >= kTerminalSeconds
+                                   : now - drawn_at_ >= kElsewhereSeconds;
   if (!is_due) return;
   drawn_at_ = now;
   if (!on_terminal_) {

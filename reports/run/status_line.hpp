@@ -19,13 +19,13 @@ Screen stderr_screen();
 
 class StatusLine {
  public:
-  static constexpr double kTerminal_s = 0.1, kElsewhere_s = 30;  // between two drawings
+  static constexpr double kTerminalSeconds = 0.1, kElsewhereSeconds = 30;  // between two drawings
 
   explicit StatusLine(Screen screen);
 
   // `text` is asked for the line when it is drawn: at once where none is on the terminal, else
-  // after kTerminal_s; elsewhere every kElsewhere_s. Columns that it may have; 0: as many as it
-  // likes.
+  // after kTerminalSeconds; elsewhere every kElsewhereSeconds. Columns that it may have; 0: as many
+  // as it likes.
   void show(const std::function<std::string(int columns)>& text);
   // Before anything else is printed there.
   void clear();
