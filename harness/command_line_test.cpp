@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -102,6 +103,24 @@ TEST(List, NamesEveryKernelDeviceSuiteAndDistribution) {
   EXPECT_EQ(json["distributions"].size(), all_distributions().size());
   EXPECT_EQ(json["properties"].size(), all_properties().size() + 1);  // and the oracle
   EXPECT_TRUE(says(attest_says({"list"}).out, "prefix_boundary"));
+}
+
+TEST(List, OfAPlanHasEachCaseInOneShard) {
+  const auto tokens = [](const char* shards) {
+    const Answer answer = attest_says({"list", "--plan", shards, "--tier", "full", "--json"});
+    std::vector<std::string> all;
+    for (const auto& shard : nlohmann::json::parse(answer.out)["shards"]) {
+      for (const auto& one : shard["cases"]) all.push_back(one["token"]);
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  };
+  const auto whole = tokens("1");
+  EXPECT_EQ(tokens("3"), whole);
+  EXPECT_EQ(tokens("400"), whole);  // more shards than cases
+  const Answer text = attest_says({"list", "--plan", "2"});
+  EXPECT_TRUE(says(text.out, "tier smoke: 88 cases, about "));
+  EXPECT_TRUE(says(text.out, "\n      2/2 "));
 }
 
 TEST(Doctor, ReportsTheDeviceAndItsCodeObjects) {

@@ -40,7 +40,8 @@ Trouble in_file(const std::string& where, const Trouble& trouble) {
   return {TroubleKind::kUsage, fmt::format("{}: {}", where, trouble.text)};
 }
 
-// So many launches as the case's steps have; of a property, which compares two, two.
+// So many launches as the case's steps have; of a property, which compares two, two. Of 230 cases
+// of the tiers, 8 of 10 took 0.6 to 1.6 times that on the machine of cost.cpp.
 double model_ms(const Case& c) {
   const Kernel* const kernel = find_kernel(c.kernel);
   ATTEST_CHECK(kernel != nullptr);
