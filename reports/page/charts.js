@@ -85,13 +85,27 @@ function isPowerOf10(value) {
 }
 const logTick = (value) => (isPowerOf10(value) ? short(value) : '');
 
-// Tokens are 0 too, which a logarithm has not: they stand at half a token.
-const lengthAt = (longest) => Math.max(longest, 0.5);
+// A logarithm has no 0 and no infinity: what is under `leastRatio` stands there, what is infinite or NaN a decade above
+// all others.
 const leastRatio = 1e-4;
-
-// A decade above what is finite, where infinity stands.
-function topOf(of) {
-  return cases.reduce((top, c) => (Number.isFinite(c[of]) ? Math.max(top, 10 * c[of]) : top), 10);
+function ratioScale(values, title) {
+  const top = values.reduce((most, v) => (Number.isFinite(v) ? Math.max(most, 10 * v) : most), 10);
+  const hasTop = values.some((v) => !Number.isFinite(v)), hasLeast = values.some((v) => v < leastRatio);
+  return {
+    at: (v) => (Number.isFinite(v) ? Math.max(v, leastRatio) : top),
+    axis: {
+      type: 'logarithmic', title, min: hasLeast ? leastRatio / 2 : undefined, max: hasTop ? 2 * top : undefined,
+      afterBuildTicks: (axis) => {
+        axis.ticks = axis.ticks.filter(({ value }) => isPowerOf10(value) && value > leastRatio && !(hasTop && value > top / 2));
+        if (hasLeast) axis.ticks.unshift({ value: leastRatio });
+        if (hasTop) axis.ticks.push({ value: top });
+      },
+      ticks: {
+        autoSkip: false,
+        callback: (v) => (hasLeast && v === leastRatio ? `\u2264 ${leastRatio}` : hasTop && v === top ? '\u221e' : logTick(v)),
+      },
+    },
+  };
 }
 
 // Of points that would lie on one another the first that did not pass, else the first: a large run has thousands.
@@ -105,34 +119,28 @@ function visiblePoints(points) {
   return [...shown.values()];
 }
 
-function scatterSets(of) {
+// Tokens are 0 too: they stand at half a token.
+const lengthAt = (longest) => Math.max(longest, 0.5);
+
+function scatterSets(of, scale) {
   const kernels = [...new Set(cases.map((c) => c.kernel))];
-  const top = topOf(of);
   return kernels.map((kernel, i) => ({
     label: kernel,
     pointStyle: pointShape(i),
     borderColor: seriesColour(i),
     backgroundColor: 'transparent',
     borderWidth: 1.5,
-    data: visiblePoints(cases.filter((c) => c.kernel === kernel && !(c[of] < 0)).map((c) => ({
-      x: lengthAt(c.longest), y: Number.isFinite(c[of]) ? Math.max(c[of], leastRatio) : top, of: c,
-    }))),
+    data: visiblePoints(cases.filter((c) => c.kernel === kernel && !(c[of] < 0))
+      .map((c) => ({ x: lengthAt(c.longest), y: scale.at(c[of]), of: c }))),
     pointRadius: (point) => (point.raw && isOver(point.raw.of[of]) ? 7 : 4),
   }));
 }
 
 function scatterConfig(of) {
-  const top = topOf(of);
-  const hasInfinite = cases.some((c) => c[of] >= 0 && !Number.isFinite(c[of]));
-  const ticksOfRatio = (axis) => {
-    axis.ticks = axis.ticks.filter(({ value }) => isPowerOf10(value) && value > leastRatio && value < top / 2);
-    axis.ticks.unshift({ value: leastRatio });
-    if (hasInfinite) axis.ticks.push({ value: top });
-  };
-  const ratioTick = (v) => (v === leastRatio ? `\u2264 ${leastRatio}` : v === top ? '\u221e' : logTick(v));
+  const scale = ratioScale(cases.map((c) => c[of]).filter((ratio) => !(ratio < 0)), 'error / bound');
   return {
     type: 'scatter',
-    data: { datasets: scatterSets(of) },
+    data: { datasets: scatterSets(of, scale) },
     plugins: [boundLine],
     options: options({
       scales: {
@@ -140,10 +148,7 @@ function scatterConfig(of) {
           type: 'logarithmic', min: 0.4, title: 'longest sequence, tokens', ticks: { maxRotation: 0, autoSkip: false, callback: (v) => (v === 0.5 ? '0' : logTick(v)) },
           afterBuildTicks: (axis) => { axis.ticks = [{ value: 0.5 }, ...axis.ticks.filter(({ value }) => value >= 1)]; },
         },
-        y: {
-          type: 'logarithmic', min: leastRatio / 2, max: hasInfinite ? 2 * top : undefined, title: 'error / bound',
-          ticks: { autoSkip: false, callback: ratioTick }, afterBuildTicks: ticksOfRatio,
-        },
+        y: scale.axis,
       },
       plugins: {
         legend: { display: true },

@@ -10,6 +10,9 @@ const lengthClass = (longest) => lengthClasses.findIndex((c) => longest >= c.fro
 // NaN is larger than all.
 const larger = (a, b) => (Number.isNaN(a) || Number.isNaN(b) ? NaN : Math.max(a, b));
 
+// What is no element's may be wrong too: a crash has no ratio.
+const wrongStatuses = new Set(['failed', 'crashed', 'hung', 'flaky', 'xpass', 'suspect']);
+
 // kernel -> distribution -> class of length -> what is in it.
 function matrixOf(list) {
   const matrix = new Map();
@@ -21,7 +24,7 @@ function matrixOf(list) {
     const place = lengthClass(c.longest);
     const cell = row.get(place) || { cases: 0, wrong: 0, fp32: -1, o: -1 };
     cell.cases += 1;
-    cell.wrong += c.status === 'passed' || c.status === 'skipped' || c.status === 'xfail' ? 0 : 1;
+    cell.wrong += wrongStatuses.has(c.status) ? 1 : 0;
     cell.fp32 = larger(cell.fp32, c.fp32);
     cell.o = larger(cell.o, c.o);
     row.set(place, cell);
@@ -34,7 +37,7 @@ function matrixCell(kernel, distribution, place, cell) {
   const over = isOver(cell.fp32) || isOver(cell.o) || cell.wrong > 0;
   const near = !over && cell.fp32 > 0.5;
   const mark = over ? '\u2715 ' : near ? '\u25b3 ' : '';
-  const what = `${cell.cases} case${cell.cases === 1 ? '' : 's'}, ${cell.wrong} not passed`;
+  const what = `${cell.cases} case${cell.cases === 1 ? '' : 's'}, ${cell.wrong} wrong`;
   const button = el('button', {
     type: 'button', class: `cell${over ? ' over' : near ? ' near' : ''}`, title: what, 'aria-pressed': 'false',
     'aria-label': `${kernel} ${distribution}, ${lengthClasses[place].name} tokens: fp32 ${ratioText(cell.fp32)}, o ${ratioText(cell.o)}; ${what}`,

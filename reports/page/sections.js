@@ -63,28 +63,37 @@ function drawVisibility() {
 
 const night = (started) => started.slice(0, 10);
 
-function trendConfig(line) {
-  const series = [['median', 4], ['p99', 6], ['largest', 7]];
+const quantiles = [{ name: 'median', at: 4, dash: [] }, { name: 'p99', at: 6, dash: [7, 4] }, { name: 'largest', at: 7, dash: [2, 3] }];
+
+function trendSets(line, scale) {
   const changed = new Set(line.changes);
-  const shown = (value) => (number(value) > 0 && Number.isFinite(number(value)) ? number(value) : null);
+  const sets = quantiles.map(({ name, at, dash }, i) => ({
+    label: name, yAxisID: 'y', data: line.points.map((p) => scale.at(number(p[at]))),
+    borderColor: seriesColour(i), backgroundColor: seriesColour(i), borderDash: dash, borderWidth: 1.8,
+    pointStyle: line.points.map((p, night) => (changed.has(night) ? 'triangle' : ['circle', 'rect', 'rectRot'][i])),
+    pointRadius: line.points.map((p, night) => (changed.has(night) ? 8 : 2.5)),
+  }));
+  const failed = line.points.map((p) => p[3] || null);
+  if (failed.some(Boolean)) {
+    sets.push({ type: 'bar', label: 'cases that failed', yAxisID: 'failed', data: failed, backgroundColor: stripes(), borderColor: colour('--bad'), borderWidth: 1, pointStyle: 'rect' });
+  }
+  return sets;
+}
+
+function trendConfig(line) {
+  const scale = ratioScale(line.points.flatMap((p) => quantiles.map(({ at }) => number(p[at]))), 'error / bound');
+  const datasets = trendSets(line, scale);
+  const scales = { x: { ticks: { maxTicksLimit: 12 } }, y: scale.axis };
+  // A quarter of the height, so that the lines stay free.
+  const most = Math.max(...line.points.map((p) => p[3]));
+  if (most > 0) scales.failed = { position: 'right', min: 0, max: 4 * most, title: 'failed', grid: { display: false }, ticks: { precision: 0, callback: (v) => (v <= most ? v : '') } };
   return {
     type: 'line',
     plugins: [boundLine, changeLines(line.changes)],
-    data: {
-      labels: line.points.map((p) => night(p[0])),
-      datasets: series.map(([label, at], i) => ({
-        label, data: line.points.map((p) => shown(p[at])), borderColor: seriesColour(i), backgroundColor: seriesColour(i),
-        borderDash: [[], [7, 4], [2, 3]][i], borderWidth: 1.8, pointStyle: line.points.map((p, n) => (changed.has(n) ? 'triangle' : pointShape(i === 0 ? 0 : i + 1))),
-        pointRadius: line.points.map((p, n) => (changed.has(n) ? 8 : 2.5)),
-      })),
-    },
+    data: { labels: line.points.map((p) => night(p[0])), datasets },
     options: options({
-      interaction: { mode: 'index', intersect: false },
-      scales: { x: { ticks: { maxTicksLimit: 12 } }, y: { type: 'logarithmic', title: 'error / bound', ticks: { callback: logTick } } },
-      plugins: {
-        legend: { display: true },
-        tooltip: { callbacks: { footer: ([item]) => trendFooter(line, item.dataIndex) } },
-      },
+      interaction: { mode: 'index', intersect: false }, scales,
+      plugins: { legend: { display: true }, tooltip: { callbacks: { footer: ([item]) => trendFooter(line, item.dataIndex) } } },
     }),
   };
 }

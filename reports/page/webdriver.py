@@ -1,6 +1,8 @@
 """A small client of the W3C WebDriver protocol: one headless Chromium, of the standard library alone."""
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -33,7 +35,7 @@ class Browser:
         self.base = f"http://127.0.0.1:{free_port()}"
         self.driver = subprocess.Popen(
             [shutil.which("chromedriver"), "--port=" + self.base.rsplit(":", 1)[1]],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             self.wait_for_driver()
             self.start(width, height, dark)
@@ -54,7 +56,7 @@ class Browser:
         except OSError:
             pass
         finally:
-            self.driver.kill()
+            os.killpg(self.driver.pid, signal.SIGKILL)  # the browser too, where it did not end
             self.driver.wait()
             shutil.rmtree(self.profile, ignore_errors=True)
 
