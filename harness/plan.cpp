@@ -20,6 +20,7 @@
 #include "harness/ledger.hpp"
 #include "harness/selection.hpp"
 #include "harness/selftest.hpp"
+#include "reports/run/phases.hpp"
 
 namespace attest {
 namespace {
@@ -234,7 +235,7 @@ PlannedCase fuzz_case(std::uint64_t seed, const Shard& shard, std::int64_t index
   const auto kernels = all_kernels();
   const auto source = random_cases({.seed = seed, .kernels = {kernels.begin(), kernels.end()}});
   const Case c = source->at(index * shard.count + shard.index);
-  return {to_token(c), "fuzz", model_ms(c)};
+  return {to_token(c), std::string{kDrawnPhase}, model_ms(c)};
 }
 
 }  // namespace attest

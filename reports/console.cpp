@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "reports/format.hpp"
+#include "reports/run/phases.hpp"
 #include "reports/run/progress.hpp"
 
 namespace attest {
@@ -95,7 +96,8 @@ class Console : public Reporter {
   void run_end(const Tally& tally, double seconds) override {
     ticker_ = {};
     if (progress_) progress_->clear();
-    fmt::print(to_, "{} of {} cases: {}; {} elements judged in {:.1f} s\n", tally.total(), cases_,
+    const std::string of_all = tally.total() > cases_ ? "" : fmt::format(" of {}", cases_);
+    fmt::print(to_, "{}{} cases: {}; {} elements judged in {:.1f} s\n", tally.total(), of_all,
                tally_text(tally), checked_, seconds);
     if (with_remarks_ > 0 && !verbose_) {
       fmt::print(to_, "remarks on {} case{}, of what no result can show: -v lists them\n",
@@ -123,7 +125,7 @@ class Console : public Reporter {
     const Status status = record.verdict.status;
     const bool says_little =
         status == Status::kPassed || status == Status::kSkipped || status == Status::kXfail;
-    const bool is_one_of_many = !lists_all() || (record.phase == "fuzz" && !verbose_);
+    const bool is_one_of_many = !lists_all() || (record.phase == kDrawnPhase && !verbose_);
     return !says_little || !is_one_of_many;
   }
 

@@ -161,6 +161,7 @@ TEST(Console, CountsCasesThatAreDrawnAndPass) {
   EXPECT_NE(text.find("v1:k=a"), std::string::npos) << text;
   EXPECT_EQ(text.find("v1:k=b"), std::string::npos) << text;
   EXPECT_NE(text.find("v1:k=c"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n3 cases: passed 2, failed 1; "), std::string::npos) << text;
   EXPECT_NE(console_text({.verbose = true}, 1, records).find("v1:k=b"), std::string::npos);
 }
 
