@@ -218,6 +218,15 @@ RC_GTEST_PROP(PartOf, DoesNotDependOnTheOrderOfThePlan, ()) {
   RC_ASSERT(part == reversed);
 }
 
+TEST(PartOf, TakesTheCostliestFirstAndTheFirstOfEqualShards) {
+  const std::vector<PlannedCase> plan = {
+      {"a", "", 1}, {"b", "", 1}, {"c", "", 4}, {"d", "", 1}, {"e", "", 1}};
+  EXPECT_EQ(tokens_of(part_of(plan, {0, 2})), (std::vector<std::string>{"c"}));
+  EXPECT_EQ(tokens_of(part_of(plan, {1, 2})), (std::vector<std::string>{"a", "b", "d", "e"}));
+  const std::vector<PlannedCase> equal = {{"b", "", 0}, {"a", "", 0}};
+  EXPECT_EQ(tokens_of(part_of(equal, {0, 2})), (std::vector<std::string>{"b", "a"}));
+}
+
 double modelled_ms(const char* token) {
   const Case c = *known_case(token);
   return cost_ms(c.problem, *find_kernel(c.kernel));
