@@ -1,26 +1,15 @@
 // Each text format of one run that holds a case of every status, against the file that was looked
 // at and approved: approved/.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <string>
 
-#include "reports/format.hpp"
+#include "reports/formats_testing.hpp"
 
 namespace attest {
 namespace {
-
-std::string approved_path(const std::string& file) {
-  return fmt::format("{}/reports/approved/{}", ATTEST_SOURCE_DIR, file);
-}
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // "line 3\n  approved: ...\n  now:      ...": the first that differs.
 std::string first_difference(const std::string& approved, const std::string& now) {
@@ -36,11 +25,11 @@ std::string first_difference(const std::string& approved, const std::string& now
 }
 
 void expect_approved(const std::string& format_name, const std::string& file) {
-  const auto results = parse_results(text_of(approved_path("results.jsonl")), "results.jsonl");
-  ASSERT_TRUE(results.ok()) << results.trouble().text;
+  const Results results = approved_run();
+  ASSERT_EQ(results.cases.size(), 16u);
   const ReportFormat* const format = find_report_format(format_name);
   ASSERT_NE(format, nullptr) << format_name;
-  const std::string now = format->render(*results, {});
+  const std::string now = format->render(results, {});
   if (std::getenv("ATTEST_APPROVE") != nullptr) {
     std::ofstream(approved_path(file), std::ios::binary) << now;
     return;
@@ -55,6 +44,9 @@ void expect_approved(const std::string& format_name, const std::string& file) {
 
 TEST(Approved, Console) { expect_approved("console", "console.txt"); }
 TEST(Approved, Jsonl) { expect_approved("jsonl", "merged.jsonl"); }
+TEST(Approved, Junit) { expect_approved("junit", "junit.xml"); }
+TEST(Approved, Sarif) { expect_approved("sarif", "report.sarif"); }
+TEST(Approved, Markdown) { expect_approved("markdown", "report.md"); }
 
 }  // namespace
 }  // namespace attest

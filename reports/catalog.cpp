@@ -12,6 +12,11 @@ std::span<const ReportFormat> all_report_formats() {
       ReportFormat{"html", "report.html", "one page: buckets, heat maps, charts, each case",
                    render_html},
       ReportFormat{"jsonl", "", "JSON Lines; shards and resumed runs as one", render_jsonl},
+      ReportFormat{"junit", "junit.xml", "JUnit XML, for CI systems", render_junit},
+      ReportFormat{"sarif", "report.sarif", "SARIF 2.1.0, for code scanning: a result a bucket",
+                   render_sarif},
+      ReportFormat{"markdown", "report.md", "for a comment on a pull request, or a step's summary",
+                   render_markdown},
   };
   return kAll;
 }

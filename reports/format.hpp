@@ -24,5 +24,8 @@ std::string render_console(const Results& results, const Trend& trend);
 std::string render_html(const Results& results, const Trend& trend);
 std::string render_jsonl(const Results& results,
                          const Trend& trend);  // shards and resumed runs as one run
+std::string render_junit(const Results& results, const Trend& trend);
+std::string render_markdown(const Results& results, const Trend& trend);
+std::string render_sarif(const Results& results, const Trend& trend);
 
 }  // namespace attest

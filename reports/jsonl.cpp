@@ -1,5 +1,5 @@
 // JSON Lines, one record a line, each on disk before the next step: after a crash the last
-// case_begin without a case_end names the case. The fields: results.schema.json.
+// case_begin without a case_end names the case. The fields: reports/schemas/results.schema.json.
 #include <unistd.h>
 
 #include <cerrno>

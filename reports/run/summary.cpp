@@ -3,6 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "reports/run/text.hpp"
 
 namespace attest {
 namespace {
@@ -49,14 +54,136 @@ void note_differences(const Results& results, std::vector<std::string>& notes) {
   differ("bounds", &RunHeader::bounds);
 }
 
+// "at least 61 % of the tokens": the least over passed cases; empty where none had any to lose.
+std::string least_seen(const Results& results, double Evidence::*share, const char* what) {
+  double least = 2;
+  for (const CaseRecord& record : results.cases) {
+    const double seen = record.verdict.evidence.*share;
+    if (record.verdict.status == Status::kPassed && seen >= 0) least = std::min(least, seen);
+  }
+  if (least > 1) return {};
+  return fmt::format("at least {:.0f} % of the {}", std::floor(100 * least), what);
+}
+
+std::string proof_of_passes(const Results& results) {
+  std::int64_t elements = 0;
+  for (const CaseRecord& record : results.cases) {
+    if (record.verdict.status == Status::kPassed) elements += record.verdict.checked;
+  }
+  std::string text =
+      fmt::format("In {} passed case{} each of {} elements is within its bound",
+                  results.tally.passed, results.tally.passed == 1 ? "" : "s", elements);
+  std::string seen = least_seen(results, &Evidence::tokens_visible, "tokens");
+  const std::string splits = least_seen(results, &Evidence::splits_visible, "splits");
+  if (!seen.empty() && !splits.empty()) seen += " and ";
+  seen += splits;
+  if (seen.empty()) return text + ".";
+  return text + fmt::format("; the loss of {} would have been noticed in each.", seen);
+}
+
+// In the past tense, which is the same for one and for many.
+std::string proof_of_others(const Results& results) {
+  const Tally& t = results.tally;
+  std::string text;
+  const auto say = [&](std::int64_t count, const char* what) {
+    if (count > 0) text += fmt::format("{} case{} {}. ", count, count == 1 ? "" : "s", what);
+  };
+  say(t.failed + t.crashed + t.hung + t.flaky, "showed a kernel that is wrong");
+  say(t.xpass, "passed though known to fail: take them out of the ledger");
+  say(t.infra, "got no verdict, because of the machine");
+  say(t.suspect, "kept each element's bound, but not that of all together: suspect");
+  say(t.vacuous, "could not have failed: vacuous");
+  say(static_cast<std::int64_t>(results.missing.size()), "did not end: nothing is known of them");
+  if (t.passed == 0) text += "No case passed. ";
+  return text;
+}
+
 }  // namespace
 
+std::string_view exit_text(int code) {
+  constexpr std::array<std::string_view, 6> kTexts = {
+      "passed",           "failed", "wrong usage", "incomplete", "no verdict: the machine",
+      "proves too little"};
+  return kTexts.at(static_cast<std::size_t>(code));
+}
+
+std::string proof_of(const Results& results) {
+  std::string text = proof_of_others(results);
+  if (results.tally.passed > 0) return text + proof_of_passes(results);
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+int gravity(Status status) {
+  switch (status) {
+    case Status::kFailed:
+    case Status::kCrashed:
+    case Status::kHung:
+    case Status::kFlaky:
+    case Status::kXpass:
+      return 0;
+    case Status::kInfra:
+      return 1;
+    case Status::kSuspect:
+    case Status::kVacuous:
+      return 2;
+    case Status::kPassed:
+    case Status::kSkipped:
+    case Status::kXfail:
+      break;
+  }
+  return 3;
+}
+
+std::vector<Finding> findings_of(const Results& results) {
+  std::map<std::string, Finding> by_bucket;
+  for (const CaseRecord& record : results.cases) {
+    const Verdict& verdict = record.verdict;
+    if (verdict.status == Status::kPassed || verdict.status == Status::kSkipped) continue;
+    const std::string bucket =
+        !verdict.bucket.empty()
+            ? verdict.bucket
+            : fmt::format("{}.{}", to_string(verdict.status), facts_of(record).kernel);
+    Finding& finding = by_bucket[bucket];
+    finding.bucket = bucket;
+    finding.cases.push_back(&record);
+    const auto rank = [](const CaseRecord& r) {
+      return std::pair(gravity(r.verdict.status), r.token.size());
+    };
+    if (finding.example == nullptr || rank(record) < rank(*finding.example))
+      finding.example = &record;
+  }
+  std::vector<Finding> findings;
+  for (auto& [bucket, finding] : by_bucket) findings.push_back(std::move(finding));
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    const auto rank = [](const Finding& f) {
+      return std::pair(gravity(f.status()), -static_cast<std::int64_t>(f.cases.size()));
+    };
+    return rank(a) < rank(b);
+  });
+  return findings;
+}
+
+std::string story_of(const Results& results, const CaseRecord& record, std::size_t most_bytes) {
+  const Verdict& verdict = record.verdict;
+  std::string text = cut(verdict.reason, most_bytes) + "\n";
+  const auto line = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{} {}\n", name, cut(value, most_bytes));
+  };
+  line("blame", verdict.blame);
+  line("bucket", verdict.bucket);
+  line("source", verdict.source);
+  for (const std::string& remark : first_of(verdict.remarks, 10, "remarks")) line("remark", remark);
+  if (record.tries > 1) line("tries", fmt::format("{} processes", record.tries));
+  return text + "see it again: " + see_again(results, record) + "\n";
+}
+
 std::vector<std::string> first_of(const std::vector<std::string>& lines, std::size_t most,
-                                  const std::string& what_others) {
+                                  const std::string& what) {
   std::vector<std::string> first(
       lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(std::min(most, lines.size())));
   if (lines.size() > most) {
-    first.push_back(fmt::format("and {} more {}", lines.size() - most, what_others));
+    first.push_back(fmt::format("and {} more {}", lines.size() - most, what));
   }
   return first;
 }

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "reports/formats_testing.hpp"
+#include "reports/run/text.hpp"
+
 namespace attest {
 namespace {
 
@@ -57,6 +60,51 @@ TEST(Notes, SayThatRunsDoNotBelongTogether) {
   EXPECT_EQ(
       notes_of_text(begin(R"(,"build":"1")") + end("a") + begin(R"(,"build":"2")") + end("b")),
       Lines{"these runs have different builds: '1' and '2'"});
+}
+
+TEST(Findings, AreTheGravestFirstAndToldByTheShortestOfTheGravest) {
+  const Results results = run_of(
+      {case_of("v1:k=k:1", Status::kXfail, "", "b"), case_of("v1:k=k:22", Status::kFailed, "", "b"),
+       case_of("v1:k=k:333", Status::kFailed, "", "b"), case_of("v1:k=k:4", Status::kVacuous),
+       case_of("v1:k=k:5", Status::kVacuous), case_of("v1:k=k:6", Status::kPassed),
+       case_of("v1:k=k:7", Status::kSkipped), case_of("v1:k=k:8", Status::kCrashed, "", "c")});
+  const std::vector<Finding> findings = findings_of(results);
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_EQ(findings[0].bucket, "b");
+  EXPECT_EQ(findings[0].cases.size(), 3u);
+  EXPECT_EQ(findings[0].example->token, "v1:k=k:22");
+  EXPECT_EQ(findings[1].bucket, "c");
+  EXPECT_EQ(findings[2].bucket, "vacuous.k");
+  EXPECT_EQ(findings[2].cases.size(), 2u);
+}
+
+TEST(Proof, SaysWhatPassedAndWhatThatShows) {
+  CaseRecord passed = case_of("v1:k=k", Status::kPassed);
+  passed.verdict.checked = 513;
+  passed.verdict.evidence.tokens_visible = 0.999;
+  EXPECT_EQ(
+      proof_of(run_of({passed})),
+      "In 1 passed case each of 513 elements is within its bound; the loss of at least 99 % of "
+      "the tokens would have been noticed in each.");
+  EXPECT_EQ(proof_of(run_of({case_of("a", Status::kVacuous), case_of("b", Status::kHung)})),
+            "1 case showed a kernel that is wrong. 1 case could not have failed: vacuous. No case "
+            "passed.");
+}
+
+TEST(Text, IsCutBetweenCharacters) {
+  for (std::size_t most = 3; most < 9; ++most) {
+    const std::string text = cut("größer🚨", most);
+    EXPECT_LE(text.size(), most);
+    EXPECT_TRUE(Json::accept("\"" + text + "\"")) << text;  // valid UTF-8
+  }
+  EXPECT_EQ(cut("größer", 8), "größer");
+  EXPECT_EQ(cut("größer", 6), "gr…");
+}
+
+TEST(Text, ShowsNoCharacterThatATerminalObeys) {
+  EXPECT_EQ(visible("a\tb\nc"), "a\tb\nc");
+  EXPECT_EQ(visible("\x1b[31m\r\x7f"), "\uFFFD[31m\uFFFD\uFFFD");
+  EXPECT_EQ(visible("\u202eabc\u2066 größer 誤差 🚨"), "\uFFFDabc\uFFFD größer 誤差 🚨");
 }
 
 }  // namespace
