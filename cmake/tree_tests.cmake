@@ -67,6 +67,19 @@ foreach(function ${attest_functions})
   set_tests_properties(BadInput.${name} PROPERTIES LABELS bad_input TIMEOUT 300)
 endforeach()
 
+# What reports write, held against the schema of its format: one test a function test_NAME of the script. Skipped where
+# the tools are missing (.ci/run installs them).
+set(attest_schemas_test ${PROJECT_SOURCE_DIR}/reports/schemas/schemas_test.sh)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${attest_schemas_test})
+file(STRINGS ${attest_schemas_test} attest_functions REGEX "^test_[A-Za-z0-9]+\\(\\)")
+foreach(function ${attest_functions})
+  string(REGEX REPLACE "^test_([A-Za-z0-9]+).*" "\\1" name ${function})
+  add_test(NAME Schemas.${name}
+    COMMAND bash ${attest_schemas_test} $<TARGET_FILE:attest_cli> ${ATTEST_CODE_OBJECT_DIR}
+      ${PROJECT_SOURCE_DIR}/build ${name})
+  set_tests_properties(Schemas.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+endforeach()
+
 # The healthy kernels under all checks: no report, in graphs neither, whose batches shrink and grow.
 add_test(NAME Checks.GiveNoReportOnTheHealthyKernels
   COMMAND attest_cli run --suite smoke --suite trajectories --check
