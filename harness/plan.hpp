@@ -48,8 +48,9 @@ struct PlanRequest {
 //   killers  of the kernels that attest ships, what killed mutants of them; cheapest first
 //   rest     what else the tier wants; cheapest first
 // Which cases there are does not depend on the costs, so that a token of one night is a token of
-// the next. Every shard makes the same whole plan, given the same files and costs, and takes its
-// own part. Trouble kUsage: no such tier, a file that cannot be read, or what it names is unknown.
+// the next. Every shard makes the same whole plan and takes its own part, given the same files and
+// costs: where costs change between the starts of two shards, a case may fall between them. Trouble
+// kUsage: no such tier, a file that cannot be read, or what it names is unknown.
 Result<std::vector<PlannedCase>> make_plan(const PlanRequest& request);
 
 // The shard's part of a whole plan, in its order. The costliest case first, each goes to the shard

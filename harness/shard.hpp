@@ -25,11 +25,11 @@ Environment process_environment();
 //   PMI_RANK, PMI_SIZE                          MPICH, Intel MPI
 //   SLURM_PROCID, SLURM_STEP_NUM_TASKS          srun. Not SLURM_NTASKS: a batch script that starts
 //                                               no tasks has it too, and SLURM_PROCID=0
-// An empty value is as none. Trouble kUsage, with the variable and its value: no number, one of a
-// pair alone, an index that is not below the count, an array with gaps.
-// Sources: GoogleTest, docs/advanced.md, "Distributing Test Functions to Multiple Machines"; Slurm,
-// sbatch(1) and srun(1), "OUTPUT ENVIRONMENT VARIABLES"; Open MPI 5, "Environment variables set for
-// MPI applications"; MPICH, simple_pmi.c.
+// PMIX_RANK comes without a count. An empty value is as none. Trouble kUsage, with the variable and
+// its value: no number, one of a pair alone, an index that is not below the count, an array with
+// gaps. Sources: GoogleTest, docs/advanced.md, "Distributing Test Functions to Multiple Machines";
+// Slurm, sbatch(1) and srun(1), "OUTPUT ENVIRONMENT VARIABLES"; Open MPI 5, "Environment variables
+// set for MPI applications"; MPICH, simple_pmi.c.
 Result<Shard> shard_of(const std::string& option, const Environment& environment);
 
 std::string to_text(const Shard& shard);  // "3/8"; of the only one: empty

@@ -104,6 +104,7 @@ TEST_F(ConsoleTerminal, ThatIsDumbGetsNoEscapeCodes) {
   const std::string text = run("dumb", nullptr);
   EXPECT_EQ(text.find('\033'), std::string::npos) << text;
   EXPECT_NE(text.find("passed   v1:k=a"), std::string::npos) << text;
+  EXPECT_EQ(run("", nullptr).find('\033'), std::string::npos);
 }
 
 TEST_F(ConsoleTerminal, ObeysTheOption) {

@@ -1,10 +1,11 @@
 #include "reports/run/colour.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
+
+#include "reports/run/status_line.hpp"
 
 namespace attest {
 namespace {
@@ -31,16 +32,12 @@ std::string_view colour_of(Status status) {
   return "";
 }
 
-std::string_view value_of(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 }  // namespace
 
 bool has_colour(Colour colour, std::FILE* to) {
   if (colour != Colour::kAuto) return colour == Colour::kAlways;
-  return isatty(fileno(to)) == 1 && value_of("NO_COLOR").empty() && value_of("TERM") != "dumb";
+  const char* const no_color = std::getenv("NO_COLOR");
+  return is_terminal(to) && (no_color == nullptr || *no_color == '\0');
 }
 
 std::string status_word(Status status, bool coloured) {

@@ -8,7 +8,7 @@
 namespace attest {
 
 enum class Colour {
-  kAuto,  // on a terminal that is not TERM=dumb, unless NO_COLOR says something
+  kAuto,  // on a terminal (status_line.hpp), unless NO_COLOR says something
   kAlways,
   kNever
 };

@@ -4,17 +4,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 namespace attest {
 namespace {
-
-bool is_terminal(std::FILE* file) {
-  const char* const term = std::getenv("TERM");
-  return isatty(fileno(file)) == 1 && (term == nullptr || std::string_view(term) != "dumb");
-}
 
 int columns_of_stderr() {
   winsize size = {};
@@ -25,6 +19,12 @@ int columns_of_stderr() {
 }
 
 }  // namespace
+
+bool is_terminal(std::FILE* file) {
+  const char* const term = std::getenv("TERM");
+  const std::string_view name = term == nullptr ? "" : term;
+  return isatty(fileno(file)) == 1 && !name.empty() && name != "dumb";
+}
 
 Screen stderr_screen() {
   const bool there_is_one = is_terminal(stderr);

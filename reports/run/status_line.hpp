@@ -1,11 +1,15 @@
 // StatusLine: one line that says what goes on: drawn in place on a terminal, and now and then a
 // line of its own elsewhere. No escape code leaves it but on a terminal.
 #pragma once
+#include <cstdio>
 #include <functional>
 #include <string>
 #include <string_view>
 
 namespace attest {
+
+// That takes escape codes: TERM says which one it is, and not that it is dumb.
+bool is_terminal(std::FILE* file);
 
 // Where the line is shown.
 struct Screen {
@@ -13,8 +17,7 @@ struct Screen {
   std::function<double()> seconds;  // a clock
   std::function<int()> columns;     // of the terminal, as it is now; 0: there is none
 };
-// stderr, where that is a terminal that is not TERM=dumb; its width: the terminal's, else COLUMNS,
-// else 80.
+// stderr, where it is_terminal(); its width: the terminal's, else COLUMNS, else 80.
 Screen stderr_screen();
 
 class StatusLine {
