@@ -59,7 +59,8 @@ std::vector<StatusChange> status_changes(std::span<const CasePair> pairs) {
     if (before == after) continue;
     StatusChange& change = changes[{before, after}];
     change.before = before, change.after = after;
-    change.is_worse = grade_of(after).rank > grade_of(before).rank;
+    change.is_worse = grade_of(after).rank > grade_of(before).rank ||
+                      (grade_of(before).code == 1 && after == Status::kSkipped);
     change.cases.push_back(pr);
   }
   std::vector<StatusChange> sorted;
@@ -126,11 +127,15 @@ Side side_of(const Results& results, const std::string& name) {
   return side;
 }
 
-std::vector<std::string> differences(const RunHeader& base, const RunHeader& pr) {
+// How the runs differ, and what is the same though one would expect another.
+std::vector<std::string> about_runs(const RunHeader& base, const RunHeader& pr) {
   std::vector<std::string> lines;
   const auto differ = [&](const char* what, std::string RunHeader::*field) {
     if (base.*field == pr.*field) return;
-    const auto shown = [](const std::string& text) { return text.empty() ? "unknown" : text; };
+    const auto shown = [](const std::string& text) {
+      const std::size_t begin = text.find_first_not_of(' ');
+      return begin == std::string::npos ? "none" : text.substr(begin);
+    };
     lines.push_back(fmt::format("{}: {} -> {}", what, shown(base.*field), shown(pr.*field)));
   };
   differ("device", &RunHeader::device);
@@ -140,6 +145,11 @@ std::vector<std::string> differences(const RunHeader& base, const RunHeader& pr)
   differ("bounds", &RunHeader::bounds);
   differ("command", &RunHeader::command);
   differ("options", &RunHeader::repro_options);
+  if (base.run == pr.run && !pr.run.empty()) {
+    lines.push_back(fmt::format("run: both sides are run {}", pr.run));
+  } else if (base.build == pr.build && !pr.build.empty()) {
+    lines.push_back(fmt::format("build: the same on both sides, {}", pr.build));
+  }
   return lines;
 }
 
@@ -267,7 +277,7 @@ Comparison compare(const Results& base, const std::string& base_name, const Resu
   c.pr = side_of(pr, pr_name);
   const std::vector<CasePair> pairs = pair_up(base, pr, c);
   c.compared = static_cast<std::int64_t>(pairs.size());
-  c.different = differences(c.base.header, c.pr.header);
+  c.about_runs = about_runs(c.base.header, c.pr.header);
   c.is_host_time =
       c.base.header.device.starts_with("emu:") || c.pr.header.device.starts_with("emu:");
   c.statuses = status_changes(pairs);

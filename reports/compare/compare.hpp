@@ -18,7 +18,7 @@ inline constexpr double kLeastVisibilityDrop = 0.05;  // of a share
 // Cases that ended on both sides, with another status.
 struct StatusChange {
   Status before = Status::kPassed, after = Status::kPassed;
-  bool is_worse = false;
+  bool is_worse = false;                 // also where what failed is skipped: it proves no fix
   std::vector<const CaseRecord*> cases;  // of PR, in order
 };
 
@@ -88,12 +88,12 @@ struct Side {
 
 struct Comparison {
   Side base, pr;
-  std::int64_t compared = 0;           // cases that ended on both sides
-  std::vector<std::string> different;  // "device: emu:gfx942 -> cuda:0"
-  bool is_host_time = false;           // an emulator's: says nothing of a kernel's speed
-  std::vector<StatusChange> statuses;  // worse first
-  std::vector<BucketChange> buckets;   // new, open, fixed
-  std::vector<BoundMove> bounds;       // looser first
+  std::int64_t compared = 0;            // cases that ended on both sides
+  std::vector<std::string> about_runs;  // "device: emu:gfx942 -> cuda:0", "build: the same"
+  bool is_host_time = false;            // an emulator's: says nothing of a kernel's speed
+  std::vector<StatusChange> statuses;   // worse first
+  std::vector<BucketChange> buckets;    // new, open, fixed
+  std::vector<BoundMove> bounds;        // looser first
   std::vector<ContractChange> contracts;
   std::vector<RatioMove> ratios;  // furthest up first, furthest down last
   std::vector<VisibilityDrop> drops;

@@ -86,7 +86,7 @@ std::string compared_as_json(const Comparison& c) {
                   {"base", json_of(c.base)},
                   {"pr", json_of(c.pr)},
                   {"compared", c.compared},
-                  {"different", c.different},
+                  {"about_runs", c.about_runs},
                   {"bounds", json_of(c.bounds)},
                   {"contracts", json_of(c.contracts)},
                   {"buckets", json_of(c.buckets)},

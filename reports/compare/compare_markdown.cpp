@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kMarker = "<!-- attest-compare -->";
 // GitHub takes 65,536 characters; bytes are never fewer.
 constexpr std::size_t kMostBytes = 65'000, kForTheEnd = 1'000, kMostOfCell = 400,
-                      kMostOfReason = 2'000, kMostRows = 50;
+                      kMostOfReason = 2'000, kMostRows = 50, kMostOthers = 20;
 
 // As code, in which nothing of Markdown or HTML means anything and nobody is called by @name, in
 // one line. A bar would end the cell of a table, in code too (GitHub Flavored Markdown, 4.10).
@@ -64,10 +64,12 @@ std::string table_row(const ComparedSection::Row& row) {
 }
 
 std::string details(const ComparedSection::Row& row) {
-  std::string text;
-  if (!row.reason.empty()) text += row.reason.substr(0, kMostOfReason) + "\n";
-  text += row.command;
-  return row.reason.empty() ? std::string{} : "\n" + block(text);
+  std::string text = row.reason.substr(0, kMostOfReason);
+  if (!text.empty() && !row.command.empty()) text += "\n" + row.command;
+  const std::size_t shown = std::min(row.others.size(), kMostOthers);
+  for (std::size_t i = 0; i < shown; ++i) text += (text.empty() ? "" : "\n") + row.others[i];
+  if (shown < row.others.size()) text += fmt::format("\nand {} more", row.others.size() - shown);
+  return text.empty() ? text : "\n" + block(text);
 }
 
 // What has no room is counted.
@@ -106,8 +108,8 @@ std::string compared_as_markdown(const Comparison& c) {
   page.line("| | results | device | build | begun | cases |\n|---|---|---|---|---|---|\n");
   page.line(side_row("BASE", c.base) + side_row("PR", c.pr));
   if (c.is_same()) page.line("\nNo case, bound, contract or error / bound changed.\n");
-  if (!c.different.empty()) page.line("\nThe runs differ in\n");
-  for (const std::string& line : c.different) page.line(fmt::format("- {}\n", code(line, false)));
+  if (!c.about_runs.empty()) page.line("\n");
+  for (const std::string& line : c.about_runs) page.line(fmt::format("- {}\n", code(line, false)));
   for (const ComparedSection& section : sections_of(c)) page.section(section);
   page.line(fmt::format("\n{} cases compared; exit code {}.\n", c.compared, c.exit_code()));
   return page.take();

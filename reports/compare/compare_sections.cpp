@@ -32,8 +32,7 @@ ComparedSection bounds(const Comparison& c, bool is_looser) {
     std::string text = factor_text(move.usual);
     if (factor_text(move.factor) != text)
       text += fmt::format(", up to {}", factor_text(move.factor));
-    section.rows.push_back(
-        {{move.kernel, move.tensor, text, cases_text(move.cases), move.token}, {}, {}});
+    section.rows.push_back({{move.kernel, move.tensor, text, cases_text(move.cases), move.token}});
   }
   return section;
 }
@@ -46,7 +45,7 @@ ComparedSection contracts(const Comparison& c) {
       {}};
   for (const ContractChange& change : c.contracts) {
     section.rows.push_back(
-        {{change.kernel, change.fields, cases_text(change.cases), change.token}, {}, {}});
+        {{change.kernel, change.fields, cases_text(change.cases), change.token}});
   }
   return section;
 }
@@ -73,8 +72,7 @@ ComparedSection buckets(const Comparison& c, BucketFate fate) {
                           {}};
   for (const BucketChange& change : c.buckets) {
     if (change.fate != fate) continue;
-    Row row{
-        {change.bucket, change.status, counts_text(change), change.source, change.example}, {}, {}};
+    Row row{{change.bucket, change.status, counts_text(change), change.source, change.example}};
     if (is_new) row.reason = change.reason;
     if (fate != BucketFate::kFixed) row.command = change.see_again;
     section.rows.push_back(std::move(row));
@@ -88,14 +86,15 @@ ComparedSection statuses(const Comparison& c) {
                           {"was", "is", "cases", "shortest case"},
                           {}};
   for (const StatusChange& change : c.statuses) {
-    const CaseRecord* const shortest = *std::min_element(
-        change.cases.begin(), change.cases.end(),
-        [](const CaseRecord* a, const CaseRecord* b) { return a->token.size() < b->token.size(); });
-    section.rows.push_back(
-        {{std::string(to_string(change.before)), std::string(to_string(change.after)),
-          cases_text(static_cast<std::int64_t>(change.cases.size())), shortest->token},
-         {},
-         {}});
+    std::vector<std::string> tokens;
+    for (const CaseRecord* record : change.cases) tokens.push_back(record->token);
+    std::stable_sort(tokens.begin(), tokens.end(), [](const std::string& a, const std::string& b) {
+      return a.size() < b.size();
+    });
+    Row row{{std::string(to_string(change.before)), std::string(to_string(change.after)),
+             cases_text(static_cast<std::int64_t>(tokens.size())), tokens.front()}};
+    row.others.assign(tokens.begin() + 1, tokens.end());
+    section.rows.push_back(std::move(row));
   }
   return section;
 }
@@ -106,7 +105,7 @@ ComparedSection drops(const Comparison& c) {
                           {"what", "was", "is", "case"},
                           {}};
   for (const VisibilityDrop& drop : c.drops) {
-    section.rows.push_back({{drop.what, drop.before, drop.after, drop.token}, {}, {}});
+    section.rows.push_back({{drop.what, drop.before, drop.after, drop.token}});
   }
   return section;
 }
@@ -123,16 +122,14 @@ ComparedSection ratios(const Comparison& c) {
   for (const RatioMove& move : c.ratios) {
     section.rows.push_back(
         {{move.tensor, move.what, fmt::format("{:.3g}", move.base), fmt::format("{:.3g}", move.pr),
-          fmt::format("{:.3g}x", move.factor()), move.token},
-         {},
-         {}});
+          fmt::format("{:.3g}x", move.factor()), move.token}});
   }
   return section;
 }
 
 ComparedSection tokens(const char* name, const char* about, const std::vector<std::string>& all) {
   ComparedSection section{name, about, {"case"}, {}};
-  for (const std::string& token : all) section.rows.push_back({{token}, {}, {}});
+  for (const std::string& token : all) section.rows.push_back({{token}});
   return section;
 }
 
@@ -150,9 +147,7 @@ ComparedSection speed(const Comparison& c) {
     section.rows.push_back(
         {{change.kernel,
           fmt::format("{:.2f}x{}", change.ratio, c.is_host_time ? " (emulator host time)" : ""),
-          cases_text(change.cases), fmt::format("{:.2f}x {}", slowest.ratio(), slowest.token)},
-         {},
-         {}});
+          cases_text(change.cases), fmt::format("{:.2f}x {}", slowest.ratio(), slowest.token)}});
   }
   return section;
 }

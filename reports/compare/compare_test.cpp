@@ -266,6 +266,15 @@ TEST(Compare, CallsAnExcusedAndAWeakerPassProvingLess) {
   EXPECT_EQ(with([](CaseRecord& r) { r.verdict.status = Status::kHung; }).exit_code(), 1);
 }
 
+TEST(Compare, TakesASkippedFailureForNoFix) {
+  std::vector<CaseRecord> base = eight(), pr = eight();
+  fail(base[3]);
+  pr[3].verdict.status = Status::kSkipped;
+  const Comparison c = compared(base, pr);
+  EXPECT_EQ(c.exit_code(), 5);
+  EXPECT_EQ(c.reasons[0].text, "1 case skipped that was failed");
+}
+
 TEST(Compare, OfNothingInCommonProvesTooLittle) {
   EXPECT_EQ(compared({good(1)}, {good(2)}).exit_code(), 5);
 }
@@ -275,9 +284,10 @@ TEST(Compare, NamesTheRunsDifferencesAndWarnsOfAnotherDevice) {
   pr.runs[0].device = "cuda:0";
   pr.runs[0].bounds = "2";
   const Comparison c = compare(base, "a", pr, "b");
-  EXPECT_EQ(c.different, (std::vector<std::string>{
-                             "device: emu:gfx942 -> cuda:0; numbers may differ for that alone",
-                             "bounds: 1 -> 2"}));
+  EXPECT_EQ(c.about_runs,
+            (std::vector<std::string>{
+                "device: emu:gfx942 -> cuda:0; numbers may differ for that alone", "bounds: 1 -> 2",
+                "build: the same on both sides, 0.1.0, code objects 5b1f09aa41c7d2e3"}));
   EXPECT_EQ(c.exit_code(), 5);
   EXPECT_TRUE(c.is_host_time);
 }
@@ -305,6 +315,12 @@ TEST(CompareMarkdown, IsFoundByItsMarkerAndHoldsNoForeignMarkup) {
   EXPECT_TRUE(text.starts_with("<!-- attest-compare -->\n"));
   EXPECT_TRUE(holds(text, "``` a\\|b`c``d<script>@everyone # e ```"));
   EXPECT_TRUE(holds(text, "````\n```\n</details>"));
+}
+
+TEST(CompareMarkdown, NamesTheOtherCasesOfAVerdict) {
+  std::vector<CaseRecord> pr = eight();
+  for (CaseRecord& record : pr) fail(record);
+  EXPECT_TRUE(holds(compared_as_markdown(compared(eight(), pr)), "\n" + token_of(7) + "\n"));
 }
 
 TEST(CompareMarkdown, FitsAComment) {
@@ -364,7 +380,7 @@ RC_GTEST_PROP(CompareProperty, OfResultsWithThemselvesIsEmpty, ()) {
   const Results results = run_of(0, any_cases());
   const Comparison c = compare(results, "a", results, "a");
   RC_ASSERT(c.is_same());
-  RC_ASSERT(c.different.empty());
+  RC_ASSERT(c.about_runs == std::vector<std::string>{"run: both sides are run 0000000000000000"});
   RC_ASSERT(c.exit_code() == (results.cases.empty() ? 5 : 0));
 }
 

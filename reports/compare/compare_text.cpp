@@ -51,7 +51,7 @@ std::string section_text(const ComparedSection& section) {
 std::string compared_as_text(const Comparison& c) {
   std::string text = fmt::format("{}\n", headline_of(c));
   text += side_text("BASE", c.base) + side_text("PR", c.pr);
-  for (const std::string& line : c.different) text += fmt::format("      {}\n", line);
+  for (const std::string& line : c.about_runs) text += fmt::format("      {}\n", line);
   for (const ComparedSection& section : sections_of(c)) text += section_text(section);
   text += fmt::format("{} cases compared; exit code {}\n", c.compared, c.exit_code());
   return text;

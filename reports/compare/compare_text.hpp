@@ -12,8 +12,9 @@ namespace attest {
 // A kind of change, a row each.
 struct ComparedSection {
   struct Row {
-    std::vector<std::string> cells;  // one a column
-    std::string reason, command;     // below the row; empty: there is none
+    std::vector<std::string> cells;         // one a column
+    std::string reason = {}, command = {};  // below the row; empty: there is none
+    std::vector<std::string> others = {};   // cases that it is about as well
   };
   std::string name;   // "new", in one word or two
   std::string about;  // a sentence
