@@ -251,7 +251,7 @@ std::vector<Comparison::Reason> reasons_of(const Comparison& c, const Results& p
                               [](const BoundMove& move) { return move.is_looser; }),
                 "bound is looser", "bounds are looser");
   if (c.base.header.bounds != c.pr.header.bounds) reasons.say(5, "bounds are derived anew");
-  reasons.count(5, c.contracts.size(), "contract is another", "contracts are others");
+  reasons.count(5, c.contracts.size(), "change of a contract", "changes of contracts");
   reasons.count(5, c.drops.size(), "pass proves less", "passes prove less");
   reasons.count(5, c.removed.size(), "case is gone", "cases are gone");
   if (c.compared == 0) reasons.say(5, "no case ended on both sides");

@@ -83,7 +83,7 @@ ComparedSection buckets(const Comparison& c, BucketFate fate) {
 ComparedSection statuses(const Comparison& c) {
   ComparedSection section{"verdicts",
                           "Cases that ended otherwise than on BASE.",
-                          {"was", "is", "cases", "shortest case"},
+                          {"was -> is", "cases", "shortest case"},
                           {}};
   for (const StatusChange& change : c.statuses) {
     std::vector<std::string> tokens;
@@ -91,7 +91,7 @@ ComparedSection statuses(const Comparison& c) {
     std::stable_sort(tokens.begin(), tokens.end(), [](const std::string& a, const std::string& b) {
       return a.size() < b.size();
     });
-    Row row{{std::string(to_string(change.before)), std::string(to_string(change.after)),
+    Row row{{fmt::format("{} -> {}", to_string(change.before), to_string(change.after)),
              cases_text(static_cast<std::int64_t>(tokens.size())), tokens.front()}};
     row.others.assign(tokens.begin() + 1, tokens.end());
     section.rows.push_back(std::move(row));
@@ -102,10 +102,11 @@ ComparedSection statuses(const Comparison& c) {
 ComparedSection drops(const Comparison& c) {
   ComparedSection section{"sees less",
                           "Passes that would notice less than they did.",
-                          {"what", "was", "is", "case"},
+                          {"what", "was -> is", "case"},
                           {}};
   for (const VisibilityDrop& drop : c.drops) {
-    section.rows.push_back({{drop.what, drop.before, drop.after, drop.token}});
+    section.rows.push_back(
+        {{drop.what, fmt::format("{} -> {}", drop.before, drop.after), drop.token}});
   }
   return section;
 }
@@ -117,11 +118,11 @@ ComparedSection ratios(const Comparison& c) {
       "little "
       "(the last rounding to bf16 takes most of what o may have), the p99 or the median of its "
       "elements is told.",
-      {"tensor", "of", "was", "is", "factor", "case"},
+      {"tensor", "of", "was -> is", "factor", "case"},
       {}};
   for (const RatioMove& move : c.ratios) {
     section.rows.push_back(
-        {{move.tensor, move.what, fmt::format("{:.3g}", move.base), fmt::format("{:.3g}", move.pr),
+        {{move.tensor, move.what, fmt::format("{:.3g} -> {:.3g}", move.base, move.pr),
           fmt::format("{:.3g}x", move.factor()), move.token}});
   }
   return section;

@@ -94,7 +94,7 @@ TEST(Compare, TellsANewBucketWithItsSourceAndTheCommandToSeeItAgain) {
                            "kernels/mla_decode/stage2.hpp:88  v1:k=mla_decode:h=1:s=300:seed=3\n",
                            "  mla_decode: o wrong at head 3\n",
                            "see it again: ./attest repro 'v1:k=mla_decode:h=1:s=300:seed=3'\n",
-                           "verdicts     passed  failed  1 case  v1:"}) {
+                           "verdicts     passed -> failed  1 case  v1:"}) {
     EXPECT_TRUE(holds(text, part)) << part << "\n" << text;
   }
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 25);
@@ -186,7 +186,7 @@ TEST(Compare, TellsARatioThatDoubledAndFailsNothingForIt) {
   EXPECT_EQ(c.ratios[0].what, "largest");
   EXPECT_DOUBLE_EQ(c.ratios[0].factor(), 2);
   EXPECT_EQ(c.exit_code(), 0);
-  EXPECT_TRUE(holds(compared_as_text(c), "error/bound  lse  largest  0.25  0.5  2x"));
+  EXPECT_TRUE(holds(compared_as_text(c), "error/bound  lse  largest  0.25 -> 0.5  2x"));
 }
 
 // The last rounding to bf16 holds the largest of o near 1, whatever else is wrong.

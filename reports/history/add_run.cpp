@@ -41,7 +41,10 @@ class Adding {
 
   Id id_of_run(const RunHeader& h) {
     if (!find_run_.with(h.run).step()) {
-      insert_run_.with(h.run, h.started, h.command, h.device, h.machine, h.build, h.bounds).run();
+      insert_run_
+          .with(h.run, h.started, h.command, h.device, h.machine, h.build, h.bounds,
+                h.repro_options)
+          .run();
       return sqlite3_last_insert_rowid(db_.get());
     }
     return find_run_.number(0);
@@ -95,7 +98,7 @@ class Adding {
   SqliteStatement insert_run_{
       db_,
       "INSERT INTO runs(run, started, command, device, machine, build, bounds, "
-      "seconds, interrupted) VALUES(?, ?, ?, ?, ?, ?, ?, 0, 0)"};
+      "repro_options, seconds, interrupted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 0, 0)"};
   SqliteStatement find_token_{db_, "SELECT id FROM tokens WHERE token = ?"};
   SqliteStatement insert_token_{db_, "INSERT INTO tokens(token, kernel) VALUES(?, ?)"};
   SqliteStatement find_bucket_{db_, "SELECT id FROM buckets WHERE bucket = ?"};

@@ -52,12 +52,15 @@ Result<History> History::open(const std::string& path) {
 }
 
 Outcome History::add(const Results& results) {
-  return caught<Done>([&] {
+  Outcome added = caught<Done>([&] {
     SqliteTransaction transaction(*db_, SqliteTransaction::kToWrite);
     add_run(*db_, results);
     transaction.commit();
     return Done{};
   });
+  if (added.ok()) return added;
+  return Trouble{added.trouble().kind,
+                 added.trouble().text + "; nothing of this run was added, the rest is as it was"};
 }
 
 Result<Trend> History::trend(int most_runs) const {

@@ -202,6 +202,7 @@ TEST_F(HistoryTest, TellsTheLifeOfABucket) {
   add(run_of(1, {failing("a_longer", 9, Status::kFailed), failing("b", 4, Status::kFlaky)}));
   Results second = run_of(2, {failing("b", 8, Status::kFailed), failing("c", 6, Status::kFailed)});
   second.cases[1].planned = "of_the_plan";
+  second.runs[0].repro_options = " --check";
   add(second);
   add(run_of(3, {case_of("a", 0.5)}));
   add(run_of(4, {case_of("b", 0.5)}));
@@ -217,6 +218,7 @@ TEST_F(HistoryTest, TellsTheLifeOfABucket) {
   EXPECT_EQ(life.flaky_rate, 0.25);
   EXPECT_EQ(life.seconds_to_first, 4);  // of 4 and 6
   EXPECT_EQ(life.example, "b");
+  EXPECT_EQ(life.repro_options, "");  // of the run that first had this example
 }
 
 TEST_F(HistoryTest, RefusesWhatIsNoHistory) {

@@ -87,7 +87,8 @@ std::string bucket_text(const BucketLife& life, const std::string& now) {
                             counted(life.runs_since, "run"));
   if (life.flaky_rate > 0) text += fmt::format("; {:.0f} % flaky", 100 * life.flaky_rate);
   text += fmt::format("; first case after {:.1f} s\n", life.seconds_to_first);
-  if (is_open) text += fmt::format("          ./attest repro '{}'\n", life.example);
+  if (is_open)
+    text += fmt::format("          ./attest repro '{}'{}\n", life.example, life.repro_options);
   return text;
 }
 
@@ -118,7 +119,7 @@ Json json_of(const BucketLife& b) {
           {"last_seen", b.last_seen},   {"runs_seen", b.runs_seen},
           {"runs_since", b.runs_since}, {"cases", b.cases},
           {"flaky_rate", b.flaky_rate}, {"seconds_to_first", b.seconds_to_first},
-          {"example", b.example}};
+          {"example", b.example},       {"repro_options", b.repro_options}};
 }
 
 Json json_of(const KeptRun& run) {

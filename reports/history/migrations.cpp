@@ -22,6 +22,7 @@ CREATE TABLE runs (
   machine TEXT NOT NULL,
   build TEXT NOT NULL,
   bounds TEXT NOT NULL,
+  repro_options TEXT NOT NULL,   -- that `attest repro` needs besides a token
   seconds REAL NOT NULL,
   interrupted INTEGER NOT NULL   -- planned cases did not end
 );

@@ -153,7 +153,7 @@ double median(std::vector<double> values) {
 std::vector<BucketLife> buckets_in(Sqlite& db) {
   SqliteStatement rows(db,
                        "SELECT b.bucket, r.id, r.started, c.at_s, c.status = 'flaky', "
-                       "coalesce(s.token, t.token) FROM cases c "
+                       "coalesce(s.token, t.token), r.repro_options FROM cases c "
                        "JOIN buckets b ON b.id = c.bucket JOIN runs r ON r.id = c.run "
                        "JOIN tokens t ON t.id = c.token LEFT JOIN tokens s ON s.id = c.shown "
                        "WHERE c.bucket IS NOT NULL AND c.status <> 'passed' "
@@ -180,7 +180,10 @@ std::vector<BucketLife> buckets_in(Sqlite& db) {
     }
     life.flaky_rate += rows.real(4);
     const std::string token = rows.text(5);
-    if (life.example.empty() || token.size() < life.example.size()) life.example = token;
+    if (life.example.empty() || token.size() < life.example.size()) {
+      life.example = token;
+      life.repro_options = rows.text(6);
+    }
   }
   std::vector<BucketLife> buckets;
   for (auto& [name, life] : lives) {

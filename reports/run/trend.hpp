@@ -25,9 +25,10 @@ struct BucketLife {
   std::int64_t runs_seen = 0;         // in which it failed
   std::int64_t runs_since = 0;        // newer ones, that ran a case of it and did not find it
   std::int64_t cases = 0;
-  double flaky_rate = 0;         // share of its cases that were flaky
-  double seconds_to_first = -1;  // median, over runs, from their begin to its first case
-  std::string example;           // a token
+  double flaky_rate = 0;           // share of its cases that were flaky
+  double seconds_to_first = -1;    // median, over runs, from their begin to its first case
+  std::string example;             // a token
+  std::string repro_options = {};  // that `attest repro` needs besides: " --device emu:gfx90a"
 };
 
 struct Trend {
