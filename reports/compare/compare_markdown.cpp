@@ -5,6 +5,7 @@
 
 #include "reports/compare/compare_text.hpp"
 #include "reports/reporter.hpp"
+#include "reports/run/text.hpp"
 
 namespace attest {
 namespace {
@@ -19,17 +20,12 @@ constexpr std::size_t kMostBytes = 65'000, kForTheEnd = 1'000, kMostOfCell = 400
 std::string code(std::string_view text, bool is_cell) {
   std::string shown;
   std::size_t ticks = 0, longest = 0;
-  for (const char c : text.substr(0, kMostOfCell)) {
+  for (const char c : cut(visible(text), kMostOfCell)) {
     ticks = c == '`' ? ticks + 1 : 0;
     longest = std::max(longest, ticks);
     if (c == '|' && is_cell) shown += '\\';
-    shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
+    shown += c == '\n' ? ' ' : c;
   }
-  // No half of a character at the cut.
-  while (text.size() > kMostOfCell && !shown.empty() && (shown.back() & 0xc0) == 0x80) {
-    shown.pop_back();
-  }
-  if (text.size() > kMostOfCell) shown += "...";
   if (shown.empty()) return {};
   const std::string fence(longest + 1, '`');
   return fmt::format("{0} {1} {0}", fence, shown);
@@ -38,7 +34,7 @@ std::string code(std::string_view text, bool is_cell) {
 std::string block(std::string_view text) {
   std::string fence = "```";
   while (text.find(fence) != std::string_view::npos) fence += '`';
-  return fmt::format("{0}\n{1}\n{0}\n", fence, text);
+  return fmt::format("{0}\n{1}\n{0}\n", fence, visible(text));
 }
 
 std::string side_row(const char* which, const Side& side) {
@@ -64,7 +60,7 @@ std::string table_row(const ComparedSection::Row& row) {
 }
 
 std::string details(const ComparedSection::Row& row) {
-  std::string text = row.reason.substr(0, kMostOfReason);
+  std::string text = cut(row.reason, kMostOfReason);
   if (!text.empty() && !row.command.empty()) text += "\n" + row.command;
   const std::size_t shown = std::min(row.others.size(), kMostOthers);
   for (std::size_t i = 0; i < shown; ++i) text += (text.empty() ? "" : "\n") + row.others[i];

@@ -1,74 +1,25 @@
 #include "reports/compare/compare.hpp"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <list>
-#include <nlohmann/json.hpp>
-#include <set>
 
 #include "reports/compare/compare_text.hpp"
-#include "reports/history/test_runs.hpp"
+#include "reports/compare/test_pairs.hpp"
 
 namespace attest {
 namespace {
 
+using test_pairs::compared;
+using test_pairs::eight;
+using test_pairs::fail;
+using test_pairs::good;
+using test_pairs::holds;
+using test_pairs::with;
 using test_runs::run_of;
 using test_runs::token_of;
-
-constexpr const char* kContract = "matrix_unit=fma p_bits=8 merge=max_first";
-
-CaseRecord good(int i) {
-  CaseRecord record = test_runs::case_of(token_of(i), 0.5);
-  Verdict& v = record.verdict;
-  v.checked = 1000;
-  v.contract = kContract;
-  v.kernel_ms = 2;
-  v.evidence.tokens_visible = 1;
-  v.evidence.strawmen = {"zeros", "last token dropped"};
-  for (const Worst& worst : v.worst) {
-    Spread spread;
-    spread.tensor = worst.tensor;
-    spread.sampled = 100;
-    spread.ratio_median = 0.1, spread.ratio_p99 = 0.3, spread.bound_median = 1e-4;
-    v.spreads.push_back(spread);
-  }
-  return record;
-}
-
-void fail(CaseRecord& record, const std::string& bucket = "merge.wrong.all.mla_decode") {
-  record.verdict.status = Status::kFailed;
-  record.verdict.bucket = bucket;
-  record.verdict.reason = "mla_decode: o wrong at head 3\nand a second line";
-  record.verdict.source = "kernels/mla_decode/stage2.hpp:88";
-  record.verdict.worst[1].ratio = 47;
-}
-
-std::vector<CaseRecord> eight() {
-  std::vector<CaseRecord> cases;
-  for (int i = 0; i < 8; ++i) cases.push_back(good(i));
-  return cases;
-}
-
-Comparison compared(const std::vector<CaseRecord>& base, const std::vector<CaseRecord>& pr) {
-  static std::list<Results> kept;  // a Comparison points into them
-  const Results& of_base = kept.emplace_back(run_of(0, base));
-  return compare(of_base, "base.jsonl", kept.emplace_back(run_of(1, pr)), "pr.jsonl");
-}
-// Of eight cases of which one is edited on PR.
-template <class Edit>
-Comparison with(const Edit& edit) {
-  std::vector<CaseRecord> pr = eight();
-  edit(pr[3]);
-  return compared(eight(), pr);
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(Compare, OfTheSameResultsIsEmptyAndSaysSo) {
   const Comparison c = compared(eight(), eight());
@@ -304,112 +255,6 @@ TEST(Compare, MeasuresSpeedAndLetsItDecideNothing) {
   EXPECT_EQ(c.speed[0].slowest.size(), 5u);
   EXPECT_TRUE(c.is_same());
   EXPECT_TRUE(holds(compared_as_text(c), "emulator host time"));
-}
-
-TEST(CompareMarkdown, IsFoundByItsMarkerAndHoldsNoForeignMarkup) {
-  const Comparison c = with([](CaseRecord& r) {
-    fail(r, "a|b`c``d<script>@everyone\n# e");
-    r.verdict.reason = "```\n</details>";
-  });
-  const std::string text = compared_as_markdown(c);
-  EXPECT_TRUE(text.starts_with("<!-- attest-compare -->\n"));
-  EXPECT_TRUE(holds(text, "``` a\\|b`c``d<script>@everyone # e ```"));
-  EXPECT_TRUE(holds(text, "````\n```\n</details>"));
-}
-
-TEST(CompareMarkdown, NamesTheOtherCasesOfAVerdict) {
-  std::vector<CaseRecord> pr = eight();
-  for (CaseRecord& record : pr) fail(record);
-  EXPECT_TRUE(holds(compared_as_markdown(compared(eight(), pr)), "\n" + token_of(7) + "\n"));
-}
-
-TEST(CompareMarkdown, FitsAComment) {
-  std::vector<CaseRecord> base, pr;
-  for (int i = 0; i < 3000; ++i) {
-    base.push_back(good(i)), pr.push_back(good(i));
-    fail(pr.back(), "bucket_" + std::to_string(i) + std::string(500, '|'));
-    pr.back().verdict.reason = std::string(5000, 'x');
-    base.push_back(good(100000 + i));
-  }
-  const std::string text = compared_as_markdown(compared(base, pr));
-  EXPECT_LE(text.size(), 65'000u);
-  EXPECT_GT(text.size(), 50'000u);
-  EXPECT_TRUE(holds(text, "more: `attest compare --format json` has all"));
-}
-
-TEST(CompareJson, HasItsFormatAndAllOfIt) {
-  std::vector<CaseRecord> pr = eight();
-  fail(pr[0]);
-  pr[1].verdict.spreads.pop_back();
-  const auto json = nlohmann::json::parse(compared_as_json(compared(eight(), pr)));
-  EXPECT_EQ(json["format"], 1);
-  EXPECT_EQ(json["exit_code"], 1);
-  EXPECT_EQ(json["buckets"][0]["fate"], "new");
-  EXPECT_EQ(json["bounds"][0]["factor"], "inf");
-  EXPECT_EQ(json["statuses"][0]["cases"][0], token_of(0));
-  EXPECT_EQ(json["base"]["run"]["device"], "emu:gfx942");
-}
-
-// Results with any of what compare() looks at.
-std::vector<CaseRecord> any_cases() {
-  std::vector<CaseRecord> cases;
-  const int count = *rc::gen::inRange(0, 12);
-  for (int i = 0; i < count; ++i) {
-    CaseRecord record = good(*rc::gen::inRange(0, 12));
-    const bool is_there = std::any_of(cases.begin(), cases.end(), [&](const CaseRecord& other) {
-      return other.token == record.token;
-    });
-    if (is_there) continue;
-    Verdict& v = record.verdict;
-    v.status = static_cast<Status>(*rc::gen::inRange(0, static_cast<int>(Status::kXpass) + 1));
-    if (v.status != Status::kPassed) v.bucket = std::string(1, *rc::gen::element('a', 'b', 'c'));
-    if (*rc::gen::arbitrary<bool>()) record.phase = "fuzz";
-    v.worst[0].ratio = *rc::gen::element(0.0, 0.01, 0.3, 2.0, std::nan(""),
-                                         std::numeric_limits<double>::infinity());
-    v.spreads.resize(static_cast<std::size_t>(*rc::gen::inRange(0, 3)));
-    for (Spread& s : v.spreads) s.bound_median = *rc::gen::element(0.0, 1e-4, 1e-3);
-    v.contract = *rc::gen::element<std::string>("", "a=1", "a=2 b", kContract);
-    v.evidence.tokens_visible = *rc::gen::element(-1.0, 0.0, 0.5, 1.0);
-    v.kernel_ms = *rc::gen::element(0.0, 1.0, 3.0);
-    cases.push_back(record);
-  }
-  return cases;
-}
-
-RC_GTEST_PROP(CompareProperty, OfResultsWithThemselvesIsEmpty, ()) {
-  const Results results = run_of(0, any_cases());
-  const Comparison c = compare(results, "a", results, "a");
-  RC_ASSERT(c.is_same());
-  RC_ASSERT(c.about_runs == std::vector<std::string>{"run: both sides are run 0000000000000000"});
-  RC_ASSERT(c.exit_code() == (results.cases.empty() ? 5 : 0));
-}
-
-RC_GTEST_PROP(CompareProperty, TheOtherWayRoundHasTheSameChangesTurned, ()) {
-  const Results a = run_of(0, any_cases()), b = run_of(1, any_cases());
-  const Comparison there = compare(a, "a", b, "b"), back = compare(b, "b", a, "a");
-  const auto named = [](const Comparison& c, BucketFate fate) {
-    std::set<std::string> names;
-    for (const BucketChange& change : c.buckets) {
-      if (change.fate == fate) names.insert(change.bucket);
-    }
-    return names;
-  };
-  RC_ASSERT(named(there, BucketFate::kNew) == named(back, BucketFate::kFixed));
-  RC_ASSERT(named(there, BucketFate::kOpen) == named(back, BucketFate::kOpen));
-  const auto sorted = [](std::vector<std::string> tokens) {
-    std::sort(tokens.begin(), tokens.end());
-    return tokens;
-  };
-  RC_ASSERT(sorted(there.added) == sorted(back.removed));
-  RC_ASSERT(there.statuses.size() == back.statuses.size());
-  RC_ASSERT(there.ratios.size() == back.ratios.size());
-  RC_ASSERT(there.contracts.size() == back.contracts.size());
-}
-
-RC_GTEST_PROP(CompareProperty, EveryFormatTakesAnyResults, ()) {
-  const Results a = run_of(0, any_cases()), b = run_of(1, any_cases());
-  const Comparison c = compare(a, "a", b, "b");
-  for (const CompareFormat& format : all_compare_formats()) RC_ASSERT(!format.render(c).empty());
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "reports/reporter.hpp"
+#include "reports/run/text.hpp"
 
 namespace attest {
 namespace {
@@ -28,7 +29,7 @@ std::string row_text(const ComparedSection::Row& row) {
   // Of several lines the first: the command shows the others.
   if (!row.reason.empty()) {
     text += fmt::format("             {}\n",
-                        row.reason.substr(0, std::min(row.reason.find('\n'), kMostOfReason)));
+                        cut(row.reason.substr(0, row.reason.find('\n')), kMostOfReason));
   }
   if (!row.command.empty()) text += fmt::format("             see it again: {}\n", row.command);
   return text;
@@ -54,7 +55,7 @@ std::string compared_as_text(const Comparison& c) {
   for (const std::string& line : c.about_runs) text += fmt::format("      {}\n", line);
   for (const ComparedSection& section : sections_of(c)) text += section_text(section);
   text += fmt::format("{} cases compared; exit code {}\n", c.compared, c.exit_code());
-  return text;
+  return visible(text);
 }
 
 }  // namespace attest

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <optional>
 
+#include "reports/run/text.hpp"
 #include "reports/run/verdict_json.hpp"
 
 namespace attest {
@@ -173,7 +174,7 @@ std::string history_as_text(const std::vector<KeptRun>& runs, const Trend& trend
   std::string text = runs_text(runs);
   text += "error / bound: quantiles over cases of each case's largest\n";
   for (const TrendLine& line : trend.lines) text += line_text(line);
-  return text + buckets_text(trend.buckets, runs.back().started);
+  return visible(text + buckets_text(trend.buckets, runs.back().started));
 }
 
 std::string history_as_json(const std::vector<KeptRun>& runs, const Trend& trend) {
