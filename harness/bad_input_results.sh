@@ -52,3 +52,29 @@ test_HistoryKeepsARunOnce() {
   expect 0 "open    o.wrong.all.mla_decode  1 case in 1 run" attest history --history h.db
   expect 0 '"record":"history","format":1' attest history --history h.db --json
 }
+# What run is asked to write beside what it prints, for a failure as for a pass; each says its exit code.
+test_RunWritesEachReportThatItIsAskedFor() {
+  local files=(--junit r.xml --sarif r.sarif --markdown r.md --html r.html --jsonl r.jsonl)
+  expect 0 "passed 1" attest run "$kSmallCase" --code-objects "$code_objects" "${files[@]}"
+  grep -q 'tests="1" failures="0" errors="0"' r.xml || fail "r.xml does not say that it passed"
+  grep -q '"exitCode": 0' r.sarif && grep -q 'exit code 0' r.md && [[ -s r.html ]] || fail "not each says so"
+  expect 0 "passed 1" attest report r.jsonl
+  expect 5 "vacuous 1" attest run v1:k=mla_decode:h=1:s=4096:splits=1:scale=10 --code-objects "$code_objects" "${files[@]}"
+  grep -q '<failure type="vacuous"' r.xml && grep -q '"exitCode": 5' r.sarif && grep -q 'exit code 5' r.md ||
+    fail "not each says that the pass proves too little"
+}
+test_FilesThatRunCannotWriteEndItBeforeAnyCase() {
+  printf 'green\n' >r.xml  # of an earlier run: not to be taken for this one's
+  expect 4 "nowhere/r.md: No such file" attest run "$kSmallCase" --junit r.xml --markdown nowhere/r.md
+  expect 2 "--sarif -: name a file" attest run "$kSmallCase" --sarif -
+  grep -q passed stdout && fail "a case ran"
+  [[ ! -e r.xml ]] || fail "the earlier run's report is still there"
+  expect 4 "/dev/full: No space left" attest run "$kSmallCase" --html /dev/full --code-objects "$code_objects"
+}
+test_AReportNamesWhatIsNoHistory() {
+  results base 01 passed ""
+  expect 2 "nowhere.db: there is no such file" attest report base.jsonl --history nowhere.db
+  expect 2 "base.jsonl: not a history" attest report base.jsonl --history base.jsonl
+  mkdir night && mv base.jsonl night/results.jsonl
+  expect 0 "passed 1" attest report night
+}

@@ -12,6 +12,7 @@
 #include "harness/machine.hpp"
 #include "harness/worker.hpp"
 #include "kernels/external/user_object.hpp"
+#include "reports/format.hpp"
 
 namespace attest {
 namespace {
@@ -26,6 +27,7 @@ struct Parsed {
   SelftestRequest selftest;
   JudgeRequest judge;
   ReportRequest report;
+  RunFiles run_files;
   ListRequest list;
   GoldenRequest golden;
   std::string checks = "none", ariths = "fma";
@@ -79,8 +81,9 @@ void add_emulation(CLI::App& command, Parsed& parsed) {
 }
 
 void add_run(CLI::App& app, Parsed& parsed) {
-  CLI::App& run = add_command(app, parsed, "run", "run cases and judge them",
-                              [&] { return command_run(parsed.common, parsed.selection); });
+  CLI::App& run = add_command(app, parsed, "run", "run cases and judge them", [&] {
+    return command_run(parsed.common, parsed.selection, parsed.run_files);
+  });
   run.add_option("tokens", parsed.selection.tokens, "cases");
   run.add_option("--suite", parsed.selection.suites, "all cases of a suite; may be given again")
       ->type_size(1)
@@ -90,6 +93,11 @@ void add_run(CLI::App& app, Parsed& parsed) {
                  "over the token");
   run.add_option("--corpus", parsed.selection.corpus,
                  "folder of failures that were kept (*.tokens): run first");
+  for (const ReportFormat& format : all_report_formats()) {
+    if (format.name == "console") continue;
+    run.add_option(fmt::format("--{}", format.name), parsed.run_files[std::string(format.name)],
+                   fmt::format("file: {}", format.purpose));
+  }
   add_ledger(run, parsed.common);
   add_console(run, parsed.common.console);
   add_emulation(run, parsed);
@@ -171,13 +179,16 @@ void add_report(CLI::App& app, Parsed& parsed) {
       "report", "a report of runs that are over, from their JSON Lines; its exit code is theirs");
   report.callback([&parsed] { parsed.command = [&] { return command_report(parsed.report); }; });
   report
-      .add_option("files", request.files,
-                  "results.jsonl of `attest nightly`, or what `attest run --json` prints; several: "
-                  "the shards of one run")
+      .add_option(
+          "files", request.files,
+          "results.jsonl, or the folder of `attest nightly --out`; several: the shards of one "
+          "run")
       ->required();
   report.add_option("--format", request.format, "see `attest list`; default: console");
   report.add_option("--out", request.out, "file; -: stdout, the default");
   report.add_option("--all", request.folder, "folder: each format that is kept in a file");
+  report.add_option("--history", request.history,
+                    "SQLite file of `attest history`: trends, and since when what fails");
 }
 
 void add_list(CLI::App& app, Parsed& parsed) {

@@ -3,9 +3,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "harness/commands.hpp"
 #include "harness/report_files.hpp"
+#include "harness/result_files.hpp"
+#include "reports/history/history.hpp"
 #include "reports/run/summary.hpp"
 
 namespace attest {
@@ -20,15 +23,13 @@ Result<const ReportFormat*> format_named(const std::string& name) {
   return usage(fmt::format("there is no format '{}'; there are: {}", name, fmt::join(names, ", ")));
 }
 
-// Files that are merged are the parts of one run: none may have run what another has.
-Result<Results> results_of(const std::vector<std::string>& files) {
-  Result<Results> results = read_results(files);
-  if (!results.ok() || files.size() == 1 || results->twice.empty()) return results;
-  constexpr std::size_t kMostNamed = 10;
-  return usage(fmt::format(
-      "the files are not the shards of one run: what ended in one ended in another, or twice:\n"
-      "  {}\nGive one run's files, each once; of two runs: `attest compare`",
-      fmt::join(first_of(results->twice, kMostNamed, "cases"), "\n  ")));
+Result<Trend> trend_of(const std::string& history) {
+  if (history.empty()) return Trend{};
+  std::error_code none;
+  if (!std::filesystem::exists(history, none)) return usage(history + ": there is no such file");
+  const auto opened = History::open(history);
+  if (!opened.ok()) return opened.trouble();
+  return opened->trend();
 }
 
 Outcome write_stdout(const std::string& text) {
@@ -38,8 +39,7 @@ Outcome write_stdout(const std::string& text) {
 }
 
 Outcome write_reports(const ReportRequest& request, const ReportFormat& format,
-                      const Results& results) {
-  const Trend trend;  // no history is read yet
+                      const Results& results, const Trend& trend) {
   if (!request.folder.empty()) {
     const Outcome written = write_report_files(results, trend, request.folder);
     if (!written.ok()) return written;
@@ -56,11 +56,13 @@ Outcome write_reports(const ReportRequest& request, const ReportFormat& format,
 int command_report(const ReportRequest& request) {
   const auto format = format_named(request.format.empty() ? "console" : request.format);
   if (!format.ok()) return report_trouble(format.trouble());
-  const auto results = results_of(request.files);
+  const auto results = read_run_of(request.files);
   if (!results.ok()) return report_trouble(results.trouble());
+  const auto trend = trend_of(request.history);
+  if (!trend.ok()) return report_trouble(trend.trouble());
   for (const std::string& note : notes_of(*results)) fmt::print(stderr, "attest: {}\n", note);
   const int code = exit_code(results->tally);
-  const Outcome written = write_reports(request, **format, *results);
+  const Outcome written = write_reports(request, **format, *results, *trend);
   return written.ok() ? code : worse_of(code, report_trouble(written.trouble()));
 }
 

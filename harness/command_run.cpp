@@ -5,6 +5,7 @@
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
 #include "harness/out_file.hpp"
+#include "harness/run_files.hpp"
 #include "harness/run_header.hpp"
 #include "harness/runner.hpp"
 
@@ -51,12 +52,17 @@ std::vector<std::string> suites_of_tier(const std::string& tier) {
 
 }  // namespace
 
-int command_run(const CommonOptions& common, const Selection& selection) {
+int command_run(const CommonOptions& common, const Selection& selection, const RunFiles& files) {
   const auto cases = select_cases(selection);
   if (!cases.ok()) return report_trouble(cases.trouble());
+  auto reports = RunReports::open(files);
+  if (!reports.ok()) return report_trouble(reports.trouble());
   std::vector<std::unique_ptr<Reporter>> reporters;
   reporters.push_back(stdout_reporter(common));
-  return run_and_report(common, "run", *cases, false, std::move(reporters));
+  reports->add_reporters(reporters);
+  const int code = run_and_report(common, "run", *cases, false, std::move(reporters));
+  const Outcome written = reports->write();
+  return written.ok() ? code : worse_of(code, report_trouble(written.trouble()));
 }
 
 int command_nightly(const CommonOptions& common, const std::string& tier,

@@ -2,6 +2,7 @@
 // usage, 3 incomplete, 4 infrastructure, 5 proves too little).
 #pragma once
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ struct CommonOptions {
   CheckSet checks;    // of the execution; a device without an emulator has none
   int schedules = 0;  // beside a case's own
 };
+
+using RunFiles = std::map<std::string, std::string>;  // by format: the file that it is wanted in
 
 struct DetectRequest {
   std::vector<std::string> distributions;  // none: all
@@ -70,14 +73,16 @@ struct JudgeRequest {
 };
 
 struct ReportRequest {
-  std::vector<std::string> files;  // JSON Lines
+  std::vector<std::string> files;  // of one run (result_files.hpp)
   std::string format, out;         // empty: console; stdout
   std::string folder;              // of every format that has a file; empty: none is wanted
+  std::string history;             // SQLite file; empty: there is none
 };
 
 int command_list(const CommonOptions& common, const ListRequest& request);
 int command_doctor(const CommonOptions& common);
-int command_run(const CommonOptions& common, const Selection& selection);
+int command_run(const CommonOptions& common, const Selection& selection,
+                const RunFiles& files = {});
 int command_nightly(const CommonOptions& common, const std::string& tier,
                     const std::string& out_folder);
 // `standalone` names the program that shows the failure without attest; empty: none is wanted.

@@ -63,13 +63,14 @@ Outcome write_whole_file(const std::string& path, const std::string& text) {
   return written;
 }
 
-Outcome can_write_file(const std::string& path) {
+Outcome clear_file(const std::string& path) {
   const auto file = file_behind(path);
   if (!file.ok()) return file.trouble();
   if (is_special(*file)) return Done{};
   const std::string part = *file + ".part";
   const Outcome written = write_to(part, {}, path);
   std::remove(part.c_str());
+  if (written.ok()) std::remove(file->c_str());
   return written;
 }
 

@@ -12,8 +12,9 @@ namespace attest {
 // kInfra, with the path.
 Outcome write_whole_file(const std::string& path, const std::string& text);
 
-// Before a run that is to write it: whether it can be. Leaves nothing behind.
-Outcome can_write_file(const std::string& path);
+// Before a run that is to write it: whether it can. What an earlier run left there is removed, so
+// that nobody takes it for this one's.
+Outcome clear_file(const std::string& path);
 
 // Each format of the catalogue that has a file, into `folder`, which is made.
 Outcome write_report_files(const Results& results, const Trend& trend, const std::string& folder);

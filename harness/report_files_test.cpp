@@ -64,13 +64,13 @@ TEST_F(ReportFiles, WhichAreDevicesStaySo) {
   EXPECT_FALSE(write_whole_file("/dev/full", "text").ok());
 }
 
-TEST_F(ReportFiles, AreKnownToBeUnwritableBeforeTheRun) {
-  EXPECT_TRUE(can_write_file(path("r")).ok());
+TEST_F(ReportFiles, OfAnEarlierRunAreGoneAndUnwritableOnesKnownBeforeTheRun) {
+  EXPECT_TRUE(clear_file(path("r")).ok());
   EXPECT_EQ(files(), 0u);
-  EXPECT_FALSE(can_write_file(path("nowhere/r")).ok());
+  EXPECT_FALSE(clear_file(path("nowhere/r")).ok());
   ASSERT_TRUE(write_whole_file(path("r"), "one").ok());
-  EXPECT_TRUE(can_write_file(path("r")).ok());
-  EXPECT_EQ(text_of(path("r")), "one");
+  EXPECT_TRUE(clear_file(path("r")).ok());
+  EXPECT_EQ(files(), 0u);
 }
 
 TEST_F(ReportFiles, OfAFolderAreOneAFormatThatHasOne) {

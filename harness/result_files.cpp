@@ -1,9 +1,11 @@
 #include "harness/result_files.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <filesystem>
-#include <vector>
+
+#include "reports/run/summary.hpp"
 
 namespace attest {
 namespace {
@@ -13,28 +15,35 @@ std::string file_of(const std::string& path) {
   return std::filesystem::is_directory(path, none) ? path + "/results.jsonl" : path;
 }
 
-std::vector<std::string> files_of(const std::string& paths) {
+std::vector<std::string> paths_of(const std::string& paths) {
   std::error_code none;
   // A comma may be a part of a name.
-  if (std::filesystem::exists(paths, none)) return {file_of(paths)};
-  std::vector<std::string> files;
+  if (std::filesystem::exists(paths, none)) return {paths};
+  std::vector<std::string> each;
   for (std::size_t begin = 0; begin <= paths.size();) {
     const std::size_t end = std::min(paths.find(',', begin), paths.size());
-    files.push_back(file_of(paths.substr(begin, end - begin)));
+    each.push_back(paths.substr(begin, end - begin));
     begin = end + 1;
   }
-  return files;
+  return each;
 }
 
 }  // namespace
 
-Result<Results> read_run(const std::string& paths) {
-  const std::vector<std::string> files = files_of(paths);
+Result<Results> read_run(const std::string& paths) { return read_run_of(paths_of(paths)); }
+
+Result<Results> read_run_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) files.push_back(file_of(path));
   Result<Results> results = read_results(files);
   if (!results.ok() || files.size() == 1 || results->twice.empty()) return results;
-  return Trouble{TroubleKind::kUsage,
-                 fmt::format("{}: these are not the shards of one run: {} ended in two of them",
-                             paths, results->twice.front())};
+  constexpr std::size_t kMostNamed = 10;
+  return Trouble{
+      TroubleKind::kUsage,
+      fmt::format("{}: these are not the shards of one run: these ended more than once:\n  {}\n"
+                  "Give one run's files, each once; of two runs: `attest compare`",
+                  fmt::join(paths, ", "),
+                  fmt::join(first_of(results->twice, kMostNamed, "cases"), "\n  "))};
 }
 
 }  // namespace attest

@@ -1,6 +1,7 @@
 // Results that a command line names.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "harness/core/trouble.hpp"
 #include "reports/run/results.hpp"
@@ -11,5 +12,6 @@ namespace attest {
 // these, joined by commas: the shards of one run. Trouble kUsage: one cannot be read, or they are
 // several runs.
 Result<Results> read_run(const std::string& paths);
+Result<Results> read_run_of(const std::vector<std::string>& paths);  // the same, one by one
 
 }  // namespace attest

@@ -97,9 +97,9 @@ std::string header_of(const Results& results) {
   const int code_of_run = exit_code(results.tally);
   std::string text = fmt::format("## {} attest: {} (exit code {})\n\n", sign_of(code_of_run),
                                  exit_text(code_of_run), code_of_run);
-  text += fmt::format("**{}**, of {} cases. {}\n\n", tally_text(results.tally),
+  text += fmt::format("**{} of {} cases: {}**. {}\n\n", results.tally.total(),
                       results.tally.total() + static_cast<std::int64_t>(results.missing.size()),
-                      proof_of(results));
+                      tally_text(results.tally), proof_of(results));
   text += fmt::format("{} on {}, {}", code(run.command, 400), code(run.device), code(run.machine));
   if (!run.build.empty()) text += fmt::format("; attest {}", code(run.build));
   if (!run.started.empty()) text += fmt::format("; begun {}", code(run.started));
@@ -135,12 +135,15 @@ std::string row_of(const Finding& finding) {
                      cell(example.verdict.source), cell(example.token));
 }
 
-std::string seen_before(const Finding& finding, const Trend& trend) {
+// A history may hold this very run.
+std::string seen_before(const Results& results, const Finding& finding, const Trend& trend) {
+  if (trend.empty()) return {};
   for (const BucketLife& life : trend.buckets) {
-    if (life.bucket != finding.bucket) continue;
+    const bool is_new = life.first_seen == results.header().started;
+    if (life.bucket != finding.bucket || is_new) continue;
     return fmt::format("; in {} runs since {}", life.runs_seen, code(life.first_seen));
   }
-  return trend.empty() ? "" : "; never seen before";
+  return "; never seen before";
 }
 
 std::string story_part(const Results& results, const Finding& finding, const Trend& trend) {
@@ -153,7 +156,7 @@ std::string story_part(const Results& results, const Finding& finding, const Tre
   std::string story = story_of(results, example, kMostOfReason);
   story.resize(story.rfind("see it again: "));
   return fmt::format("\n**{}** {} case{}{}\n", code(finding.bucket), finding.cases.size(),
-                     finding.cases.size() == 1 ? "" : "s", seen_before(finding, trend)) +
+                     finding.cases.size() == 1 ? "" : "s", seen_before(results, finding, trend)) +
          block(story, "text") + block(command, "sh");
 }
 

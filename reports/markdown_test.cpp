@@ -94,6 +94,8 @@ TEST(Markdown, SaysSinceWhenABucketIsKnown) {
   life.runs_seen = 3;
   EXPECT_TRUE(holds(markdown(cases, trend), "1 case; in 3 runs since `2026-11-28`"));
   EXPECT_FALSE(holds(markdown(cases), "seen before"));
+  trend.buckets.back().first_seen = run_of(cases).header().started;
+  EXPECT_TRUE(holds(markdown(cases, trend), "1 case; never seen before"));
 }
 
 TEST(Markdown, GivesTheLargestRatiosAndTheLeastThatPassesSaw) {

@@ -54,7 +54,8 @@ void note_differences(const Results& results, std::vector<std::string>& notes) {
   differ("bounds", &RunHeader::bounds);
 }
 
-// "at least 61 % of the tokens": the least over passed cases; empty where none had any to lose.
+// "any token", "at least 61 % of its tokens": the least over passed cases, of those looked at;
+// empty where none had any to lose.
 std::string least_seen(const Results& results, double Evidence::*share, const char* what) {
   double least = 2;
   for (const CaseRecord& record : results.cases) {
@@ -62,7 +63,8 @@ std::string least_seen(const Results& results, double Evidence::*share, const ch
     if (record.verdict.status == Status::kPassed && seen >= 0) least = std::min(least, seen);
   }
   if (least > 1) return {};
-  return fmt::format("at least {:.0f} % of the {}", std::floor(100 * least), what);
+  if (least == 1) return fmt::format("of any {}", what);
+  return fmt::format("of at least {:.0f} % of its {}s", std::floor(100 * least), what);
 }
 
 std::string proof_of_passes(const Results& results) {
@@ -70,15 +72,15 @@ std::string proof_of_passes(const Results& results) {
   for (const CaseRecord& record : results.cases) {
     if (record.verdict.status == Status::kPassed) elements += record.verdict.checked;
   }
-  std::string text =
-      fmt::format("In {} passed case{} each of {} elements is within its bound",
-                  results.tally.passed, results.tally.passed == 1 ? "" : "s", elements);
-  std::string seen = least_seen(results, &Evidence::tokens_visible, "tokens");
-  const std::string splits = least_seen(results, &Evidence::splits_visible, "splits");
+  const std::int64_t passed = results.tally.passed;
+  std::string text = fmt::format("In {} passed case{} each of {} elements is within its bound",
+                                 passed, passed == 1 ? "" : "s", elements);
+  std::string seen = least_seen(results, &Evidence::tokens_visible, "token");
+  const std::string splits = least_seen(results, &Evidence::splits_visible, "split");
   if (!seen.empty() && !splits.empty()) seen += " and ";
   seen += splits;
   if (seen.empty()) return text + ".";
-  return text + fmt::format("; the loss of {} would have been noticed in each.", seen);
+  return text + fmt::format("; each case would have noticed the loss {}.", seen);
 }
 
 // In the past tense, which is the same for one and for many.

@@ -84,8 +84,12 @@ TEST(Proof, SaysWhatPassedAndWhatThatShows) {
   passed.verdict.evidence.tokens_visible = 0.999;
   EXPECT_EQ(
       proof_of(run_of({passed})),
-      "In 1 passed case each of 513 elements is within its bound; the loss of at least 99 % of "
-      "the tokens would have been noticed in each.");
+      "In 1 passed case each of 513 elements is within its bound; each case would have noticed the "
+      "loss of at least 99 % of its tokens.");
+  passed.verdict.evidence.tokens_visible = 1;
+  passed.verdict.evidence.splits_visible = 0.5;
+  EXPECT_TRUE(proof_of(run_of({passed}))
+                  .ends_with("noticed the loss of any token and of at least 50 % of its splits."));
   EXPECT_EQ(proof_of(run_of({case_of("a", Status::kVacuous), case_of("b", Status::kHung)})),
             "1 case showed a kernel that is wrong. 1 case could not have failed: vacuous. No case "
             "passed.");
