@@ -32,7 +32,8 @@ class History {
   ~History();
 
   // In one transaction; of drawn cases (run/phases.hpp) that found nothing, only how many. Of a run
-  // that is there already, only what is new: the rest of one that was resumed, another shard.
+  // that is there already, only what is new: the rest of one that was resumed, another shard of
+  // the same id; shards that are merged first count as the run of the first of them.
   // Trouble kUsage: results that name no run; kInfra: the disk.
   Outcome add(const Results& results);
 

@@ -49,29 +49,35 @@ class Reading {
 
   // By kernel and device.
   std::map<std::pair<std::string, std::string>, Family> read() && {
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      read_cases(i);
-      read_ratios(i);
-    }
+    for (std::size_t i = 0; i < runs_.size(); ++i) read_ratios(i, read_cases(i));
     return std::move(families_);
   }
 
  private:
-  void read_cases(std::size_t i) {
+  using FamilyOfCase = std::vector<std::pair<Id, Family*>>;  // sorted by token
+
+  FamilyOfCase read_cases(std::size_t i) {
+    FamilyOfCase family_of;
     for (cases_.with(runs_[i].id, kDrawnPhase); cases_.step();) {
       Family& family = families_[{cases_.text(2), runs_[i].device}];
       family.cases.resize(runs_.size());
       family.failed.resize(runs_.size());
-      family.cases[i].push_back(cases_.number(0));
-      if (cases_.number(1) != 0) family.failed[i].insert(cases_.number(0));
+      const Id token = cases_.number(0);
+      family.cases[i].push_back(token);
+      if (cases_.number(1) != 0) family.failed[i].insert(token);
+      family_of.emplace_back(token, &family);
     }
+    return family_of;
   }
-  void read_ratios(std::size_t i) {
-    for (ratios_.with(runs_[i].id, kDrawnPhase); ratios_.step();) {
-      Family& family = families_[{ratios_.text(3), runs_[i].device}];
-      auto& of_tensor = family.ratios[ratios_.text(1)];
+  void read_ratios(std::size_t i, const FamilyOfCase& family_of) {
+    auto at = family_of.begin();
+    for (ratios_.with(runs_[i].id); ratios_.step();) {
+      const Id token = ratios_.number(0);
+      while (at != family_of.end() && at->first < token) ++at;
+      if (at == family_of.end() || at->first != token) continue;  // of a drawn case
+      auto& of_tensor = at->second->ratios[ratios_.text(1)];
       of_tensor.resize(runs_.size());
-      of_tensor[i].emplace_back(ratios_.number(0), ratios_.real(2));
+      of_tensor[i].emplace_back(token, ratios_.real(2));
     }
   }
 
@@ -86,9 +92,7 @@ class Reading {
       "WHERE c.run = ? AND c.phase <> ? AND c.status NOT IN ('infra', 'skipped') ORDER BY c.token"};
   SqliteStatement ratios_{
       db_,
-      "SELECT r.token, r.tensor, r.ratio, t.kernel FROM ratios r "
-      "JOIN cases c ON c.run = r.run AND c.token = r.token JOIN tokens t ON t.id = r.token "
-      "WHERE r.run = ? AND c.phase <> ? AND r.ratio IS NOT NULL ORDER BY r.token"};
+      "SELECT token, tensor, ratio FROM ratios WHERE run = ? AND ratio IS NOT NULL ORDER BY token"};
 };
 
 // Of sorted values: the least that at least this share is not over.
