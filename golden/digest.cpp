@@ -1,11 +1,9 @@
 #include "golden/digest.hpp"
 
 #include <fmt/format.h>
+#include <xxhash.h>  // all of it inline: CMakeLists.txt
 
 #include <algorithm>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 namespace attest {
 

@@ -27,8 +27,9 @@ inline constexpr int kFactsOfRowCount = 7;
 // One case. Its values are kept whole, or, where `row_digests` is not empty, as digests alone.
 //
 // From the magnitudes follow, of the terms of T0 (reference/error_bound.md) and to first order,
-//   exactly, of o: Q.K accumulation (sum_a_spread_dev), P rounded and P.V accumulation
-//   (sum_a_abs_v), what exp2 and rescales do to every weight (sum_a_dev), the denominator (|o|);
+//   exactly, of o: Q.K accumulation (sum_a_spread_dev), P rounded (sum_a_abs_v; sum_a_dev where l
+//   sums rounded P), P.V accumulation (sum_a_abs_v), what exp2 and rescales do to every weight
+//   (sum_a_dev), the denominator (|o|);
 //   exactly, of lse: Q.K accumulation (sum_a_spread), logit rounding (sum_a_abs_x), the argument of
 //   exp2 (x_max - sum_a_x), the stored lse (x_max, lse);
 //   from above, of o: logit rounding (largest |x| times sum_a_dev), the argument of exp2 (x_max -

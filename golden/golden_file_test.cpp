@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "golden/digest.hpp"
 #include "golden/golden_sample.hpp"
@@ -114,8 +115,89 @@ TEST_F(GoldenFileTest, ABlockOfZerosIsFound) {
   }
 }
 
+// A group, and what is in it, of one file into another; `edit` may change a dataset.
+using Edit = std::function<void(const std::string& name, StoredTensor&, Attributes&)>;
+void copy_group(const Hdf5File& from, const std::string& group, Hdf5File& to, const Edit& edit) {
+  StoredTensor none;
+  Attributes attributes = *from.attributes(group);
+  edit(group, none, attributes);
+  ASSERT_TRUE(to.write_group(group, attributes).ok());
+  const auto names = from.names(group);
+  for (const std::string& name : *names) {
+    const std::string below = group + "/" + name;
+    if (name == "inputs") {
+      copy_group(from, below, to, edit);
+      continue;
+    }
+    StoredTensor tensor = *from.read(below);
+    Attributes of_it = *from.attributes(below);
+    edit(below, tensor, of_it);
+    if (!tensor.shape.empty())
+      EXPECT_TRUE(to.write(below, tensor.type, tensor.shape, tensor.bytes.data(), of_it).ok());
+  }
+}
+
 // What reads and writes HDF5 can change values and keep every check sum of the format.
 TEST_F(GoldenFileTest, ChangesThroughHdf5ItselfAreFound) {
+  const auto why = [&](const Edit& edit, bool without_first = false) -> std::string {
+    const std::string path = (folder_ / "b.h5").string();
+    const auto from = Hdf5File::open(path_);
+    const auto to = Hdf5File::create(path, Hdf5Style::kArchive);
+    StoredTensor none;
+    Attributes root = *(*from)->attributes("/");
+    edit("/", none, root);
+    EXPECT_TRUE((*to)->write_attributes(root).ok());
+    const auto names = (*from)->names("/");
+    for (const std::string& name : *names) {
+      if (!without_first || name != names->front()) copy_group(**from, name, **to, edit);
+    }
+    EXPECT_TRUE((*to)->close().ok());
+    const auto read = read_golden(path);
+    if (read.ok()) return *read == sample_ ? "" : "another content, unseen";
+    return read.trouble().text.substr(path.size() + 2);
+  };
+  const std::string id = golden_id("v1:k=a:h=2"), captured = golden_id("v1:k=a:h=1");
+  const auto in = [](const std::string& wanted, const auto& change) {
+    return [=](const std::string& name, StoredTensor& tensor, Attributes& attributes) {
+      if (name == wanted) change(tensor, attributes);
+    };
+  };
+  using T = StoredTensor;
+  using A = Attributes;
+  const std::string content = "/: its content is not what it was when it was written";
+  EXPECT_EQ(why([](auto&&...) {}), "");
+  EXPECT_EQ(why([](auto&&...) {}, true), content);
+  EXPECT_EQ(why(in("/", [](T&, A& a) { a["reason"] = std::string("input"); })), content);
+  EXPECT_EQ(why(in(id, [](T&, A& a) { a["generator"] = std::string("other"); })), content);
+  EXPECT_EQ(why(in(id, [](T&, A& a) { a["error"] = 1e-3; })), content);
+  const std::string misfit = id + ": its attributes do not fit each other";
+  EXPECT_EQ(why(in(id, [](T&, A& a) { a["rows"] = std::int64_t{3}; })), misfit);
+  EXPECT_EQ(why(in(id, [](T&, A& a) { a["contract"] = std::string("p_bits=9"); })), misfit);
+  EXPECT_EQ(why(in(id, [](T&, A& a) { a["token"] = std::string("v1:k=a:h=3"); })), misfit);
+  EXPECT_EQ(why(in(id, [](T&, A& a) { a["extra"] = 1.0; })), misfit);
+  EXPECT_EQ(why(in(id, [](T&, A& a) { a.erase("source"); })), id + ": no attribute source");
+  const auto flip = [](T& t, A&) { t.bytes[0] ^= std::byte{1}; };
+  const std::string bytes = ": its bytes are not those that were written: the digest differs";
+  EXPECT_EQ(why(in(id + "/o_lo", flip)), id + "/o_lo" + bytes);
+  EXPECT_EQ(why(in(captured + "/inputs/q", flip)), captured + "/inputs/q" + bytes);
+  EXPECT_EQ(why(in(id + "/o_lo",
+                   [](T& t, A& a) {
+                     t.bytes[0] ^= std::byte{1};
+                     a["xxh3_128"] = digest_of(t.bytes);
+                   })),
+            content);
+  EXPECT_NE(why(in(id + "/o_lo",
+                   [](T& t, A&) {
+                     t.shape = {512, 2};
+                   }))
+                .find("[512, 2]"),
+            std::string::npos);
+  EXPECT_NE(why(in(id + "/o_lo", [](T& t, A&) { t.shape.clear(); })).find("are expected"),
+            std::string::npos);
+  EXPECT_EQ(why(in(captured + "/inputs/q", [](T& t, A&) { t.shape.clear(); })), content);
+}
+
+TEST_F(GoldenFileTest, AnotherFormatIsTold) {
   const auto rewritten = [&](const Attributes& root, const Attributes& of_case) {
     const std::string path = (folder_ / "b.h5").string();
     const auto file = Hdf5File::create(path, Hdf5Style::kArchive);

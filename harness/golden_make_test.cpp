@@ -47,10 +47,24 @@ TEST(GoldenMake, TermsOfT0FollowFromTheMagnitudes) {
     const Explained lse = bounds.lse(Tier::kT0, -1);
     EXPECT_NEAR(term(lse, "Q.K accumulation") / (of_dot * sum_a_spread), 1, 0.01);
     EXPECT_NEAR(term(lse, "logit rounding") / (u * sum_a_abs_x), 1, 0.01);
+    const Arithmetic& a = contract.arithmetic;
+    const double of_exp2 = a.exp_ulp * 0x1p-23 * (a.waves_per_split > 1 ? 2 : 1);
+    EXPECT_NEAR(term(lse, "exp2") / (of_exp2 + 5 * u * (facts[1] - facts[2])), 1, 0.01);
+    // Factors that depend on the schedule are one number for all columns.
+    const Explained first = bounds.o(Tier::kT0, -1, 0);
+    const double accumulation = term(first, "P.V accumulation") / golden.sum_a_abs_v[row * kDV];
+    const double denominator = term(first, "denominator") / std::fabs(golden.o_hi[row * kDV]);
+    EXPECT_GT(accumulation, 0);
+    EXPECT_GT(denominator, 0);
     for (const int column : {0, 200, 511}) {
       const std::int64_t at = row * kDV + column;
       const Explained o = bounds.o(Tier::kT0, -1, column);
       EXPECT_NEAR(term(o, "Q.K accumulation") / (of_dot * golden.sum_a_spread_dev[at]), 1, 0.01);
+      EXPECT_NEAR(term(o, "P.V accumulation") / (accumulation * golden.sum_a_abs_v[at]), 1, 0.01);
+      EXPECT_NEAR(term(o, "denominator") / (denominator * std::fabs(golden.o_hi[at])), 1, 0.01);
+      EXPECT_GE(term(o, "exp2"), 0.99 * of_exp2 * golden.sum_a_dev[at]);
+      EXPECT_LE(term(o, "exp2"),
+                1.01 * (of_exp2 + 5 * u * (facts[1] - facts[0])) * golden.sum_a_dev[at]);
       EXPECT_NEAR(term(o, "P rounded") / (0x1p-8 * golden.sum_a_abs_v[at]), 1, 0.01);
       const double largest_x = std::max(std::fabs(facts[0]), std::fabs(facts[1]));
       EXPECT_LE(term(o, "logit rounding"), 1.01 * u * largest_x * golden.sum_a_dev[at]);

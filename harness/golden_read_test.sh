@@ -66,6 +66,12 @@ with h5py.File(sys.argv[2], "r") as f:
 PYTHON
 fi
 
+if [[ $did ]]; then  # what the README shows
+  sed -n '/^```python$/,/^```$/p' "$folder/README.md" | sed '/^```/d' >"$work/example.py"
+  (cd "$folder/.." && /usr/bin/python3 "$work/example.py") >"$work/said" || fail "the example of README.md"
+  grep -q '^v1:k=mla_decode:' "$work/said" || fail "the example of README.md prints no token"
+fi
+
 if type -P h5dump >/dev/null; then
   did=yes
   for file in "$folder"/*.h5 "$work/capture.h5"; do
