@@ -45,6 +45,14 @@ std::vector<hsize_t> chunk_of(const std::vector<hsize_t>& shape, std::size_t ele
   return chunk;
 }
 
+// Names and attributes in the header of their group, in whatever number: the heap that HDF5 1.10
+// keeps many in frees memory that it never set when that heap's check sum is wrong.
+void keep_in_header(hid_t options, bool is_group) {
+  constexpr unsigned kMost = 65535;
+  H5Pset_attr_phase_change(options, kMost, 0);
+  if (is_group) H5Pset_link_phase_change(options, kMost, 0);
+}
+
 bool write_attribute(hid_t owner, const std::string& name, const Attribute& value) {
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
   const Hdf5Handle text(H5Tcopy(H5T_C_S1), H5Tclose);
@@ -131,6 +139,7 @@ Result<std::unique_ptr<Hdf5File>> Hdf5File::create(const std::string& path, Hdf5
   if (style == Hdf5Style::kArchive) {
     impl->deflate = 6;
     H5Pset_obj_track_times(of_root, false);
+    keep_in_header(of_root, true);
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
   }
   impl->file = H5Fcreate(impl->written_as.c_str(), H5F_ACC_TRUNC, of_root, access);
@@ -155,6 +164,7 @@ Result<std::unique_ptr<Hdf5File>> Hdf5File::open(const std::string& path) {
 Outcome Hdf5File::write_group(const std::string& name, const Attributes& attributes) {
   const Hdf5Handle options(H5Pcreate(H5P_GROUP_CREATE), H5Pclose);
   H5Pset_obj_track_times(options, false);
+  keep_in_header(options, true);
   const Hdf5Handle group(H5Gcreate2(impl_->file, name.c_str(), H5P_DEFAULT, options, H5P_DEFAULT),
                          H5Gclose);
   if (group >= 0 && write_attributes_to(group, attributes)) return Done{};
@@ -173,6 +183,7 @@ Outcome Hdf5File::write(const std::string& name, Number type,
   const Hdf5Handle links(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(links, 1);
   H5Pset_obj_track_times(options, false);
+  keep_in_header(options, false);
   const bool is_empty = std::find(extent.begin(), extent.end(), 0) != extent.end();
   if (!is_empty) {
     const std::vector<hsize_t> chunk = chunk_of(extent, row.bytes);
