@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <charconv>
 #include <map>
 #include <span>
 
@@ -150,7 +150,8 @@ Json location_of(const CaseRecord& record) {
   const std::size_t colon = path.rfind(':');
   if (colon != std::string::npos && colon + 1 < path.size() &&
       path.find_first_not_of("0123456789", colon + 1) == std::string::npos) {
-    line = std::max(1, std::atoi(path.c_str() + colon + 1));
+    std::from_chars(path.data() + colon + 1, path.data() + path.size(), line);  // 1: too long
+    line = std::max(1, line);
     path.resize(colon);
   }
   if (path.empty()) path = "kernels/catalog.cpp";

@@ -98,6 +98,16 @@ TEST(Sarif, PlacesAResultAtTheLineOfItsSource) {
   EXPECT_EQ(place["region"]["startLine"], 88);
 }
 
+TEST(Sarif, PlacesAResultSomewhereWhateverItsSource) {
+  for (const char* source : {"", ":", "x:0", "x:99999999999999999999"}) {
+    CaseRecord record = failing("values.wrong.all.k");
+    record.verdict.source = source;
+    const Json place = run_json(run_of({record}))["results"][0]["locations"][0]["physicalLocation"];
+    EXPECT_FALSE(place["artifactLocation"]["uri"].get<std::string>().empty()) << source;
+    EXPECT_EQ(place["region"]["startLine"], 1) << source;
+  }
+}
+
 TEST(Sarif, EscapesPlaceholdersAndLinksOfMessages) {
   const Json run =
       run_json(run_of({case_of(kToken, Status::kFailed, "{0} [x](y) v[4:7]", "a.b.c.d")}));

@@ -130,6 +130,7 @@ Result<Results> parse_results(std::string_view text, const std::string& name) {
 Result<Results> read_results(const std::vector<std::string>& paths) {
   Reading reading;
   for (const std::string& path : paths) {
+    errno = 0;  // an empty file sets none
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     if (!file || !(text << file.rdbuf())) {

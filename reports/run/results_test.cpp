@@ -180,6 +180,8 @@ TEST(Results, NoteALineThatIsNoRecordAndKeepTheOthers) {
 
 TEST(Results, RefuseAFileWithoutARunByItsName) {
   EXPECT_NE(parse_results("{}\n", "x.jsonl").trouble().text.find("x.jsonl"), std::string::npos);
+  EXPECT_NE(read_results({"/dev/null"}).trouble().text.find("/dev/null: it holds nothing"),
+            std::string::npos);
   const auto none = read_results({"/nowhere/at/all.jsonl"});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.trouble().kind, TroubleKind::kUsage);
