@@ -50,6 +50,7 @@ std::string console_text(const ConsoleOptions& options, std::int64_t cases,
 std::string on_a_terminal(const std::function<void()>& what) {
   int terminal = -1;
   winsize size = {.ws_row = 25, .ws_col = 60, .ws_xpixel = 0, .ws_ypixel = 0};
+  std::fflush(nullptr);  // or the child writes what this process has not yet written
   const pid_t child = forkpty(&terminal, nullptr, nullptr, &size);
   if (child == 0) {
     what();
