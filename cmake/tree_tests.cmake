@@ -78,6 +78,16 @@ foreach(function ${attest_functions})
     COMMAND bash ${attest_schemas_test} $<TARGET_FILE:attest_cli> ${ATTEST_CODE_OBJECT_DIR}
       ${PROJECT_SOURCE_DIR}/build ${name})
   set_tests_properties(Schemas.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+
+# A nightly under faults: one test a function test_NAME of the script.
+set(attest_nightly_faults ${PROJECT_SOURCE_DIR}/harness/nightly_faults_test.sh)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${attest_nightly_faults})
+file(STRINGS ${attest_nightly_faults} attest_functions REGEX "^test_[A-Za-z0-9]+\\(\\)")
+foreach(function ${attest_functions})
+  string(REGEX REPLACE "^test_([A-Za-z0-9]+).*" "\\1" name ${function})
+  add_test(NAME NightlyFaults.${name}
+    COMMAND bash ${attest_nightly_faults} $<TARGET_FILE:attest_faulty> ${ATTEST_CODE_OBJECT_DIR} ${name})
+  set_tests_properties(NightlyFaults.${name} PROPERTIES LABELS nightly_faults SKIP_RETURN_CODE 77 TIMEOUT 600)
 endforeach()
 
 # The healthy kernels under all checks: no report, in graphs neither, whose batches shrink and grow.

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <optional>
 
 #include "fuzz/problems/draw.hpp"
 #include "fuzz/problems/suites.hpp"
@@ -17,6 +15,7 @@
 #include "harness/machine.hpp"
 #include "harness/out_file.hpp"
 #include "harness/runner.hpp"
+#include "harness/units.hpp"
 
 namespace attest {
 namespace {
@@ -57,25 +56,13 @@ Result<Done> can_be_drawn(const std::vector<const Kernel*>& kernels, std::uint64
   return Done{};
 }
 
-// 90s, 30m, 8h; a bare number is seconds.
-std::optional<double> seconds_of(std::string_view text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || !(value > 0)) return std::nullopt;
-  const std::string_view unit(end, text.data() + text.size() - end);
-  if (unit.empty() || unit == "s") return value;
-  if (unit == "m") return 60 * value;
-  if (unit == "h") return 3600 * value;
-  return std::nullopt;
-}
-
 constexpr double kDefaultSeconds = 60;
 
 Result<CampaignLimits> limits_of(const CommonOptions& common, const FuzzRequest& request) {
   CampaignLimits limits{.cases = request.cases, .threads = common.threads};
   limits.shrink.seconds = request.shrink_seconds;
   if (!request.duration.empty()) {
-    const auto seconds = seconds_of(request.duration);
+    const auto seconds = parse_seconds(request.duration);
     if (!seconds)
       return usage("--for takes a time such as 90s, 30m, 8h, not '" + request.duration + "'");
     limits.seconds = *seconds;

@@ -10,6 +10,7 @@
 #include "harness/device/device_list.hpp"
 #include "harness/finished_runs.hpp"
 #include "harness/machine.hpp"
+#include "harness/nightly_options.hpp"
 #include "harness/worker.hpp"
 #include "kernels/external/user_object.hpp"
 #include "reports/format.hpp"
@@ -31,7 +32,8 @@ struct Parsed {
   ListRequest list;
   GoldenRequest golden;
   std::string checks = "none", ariths = "fma";
-  std::string tier = "smoke", out, token, unit, standalone;
+  NightlyRequest nightly;
+  std::string out, token, unit, standalone;
   int worker_parent = 0;
   std::function<int()> command;
 };
@@ -234,11 +236,9 @@ void add_commands(CLI::App& app, Parsed& parsed) {
                      "matrix unit of the bounds: fma, cdna1, cdna2, cdna3, hopper; default: the "
                      "device's");
   CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results", [&] {
-    return command_nightly(parsed.common, parsed.tier, parsed.out);
+    return command_nightly(parsed.common, parsed.nightly);
   });
-  nightly.add_option("--tier", parsed.tier, "smoke, or full: every suite")->capture_default_str();
-  nightly.add_option("--out", parsed.out,
-                     "folder of results.jsonl; default: a new one in attest-out/");
+  add_nightly_options(nightly, parsed.nightly);
   add_ledger(nightly, parsed.common);
   add_console(nightly, parsed.common.console);
   add_emulation(nightly, parsed);
@@ -274,10 +274,10 @@ int run_command_line(int argc, const char* const* argv) {
   const std::string given_objects = external::user_objects();
   parsed.common.code_object = given_objects;
   parsed.common.threads = host_threads();
-  parsed.fuzz.corpus = ATTEST_SOURCE_DIR "/fuzz/corpus";
+  parsed.fuzz.corpus = parsed.nightly.corpus = ATTEST_SOURCE_DIR "/fuzz/corpus";
   parsed.list.corpus = parsed.fuzz.corpus;
   parsed.selftest.folder = ATTEST_SOURCE_DIR "/fuzz/mutants";
-  parsed.selftest.kills = ATTEST_SOURCE_DIR "/fuzz/mutants/kills.txt";
+  parsed.nightly.kills = parsed.selftest.kills = ATTEST_SOURCE_DIR "/fuzz/mutants/kills.txt";
   parsed.list.kills = parsed.selftest.kills;
   const char* const ledger = ATTEST_SOURCE_DIR "/fuzz/ledger";
   if (std::filesystem::exists(ledger)) parsed.common.ledger = ledger;

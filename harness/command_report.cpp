@@ -61,7 +61,7 @@ int command_report(const ReportRequest& request) {
   const auto trend = trend_of(request.history);
   if (!trend.ok()) return report_trouble(trend.trouble());
   for (const std::string& note : notes_of(*results)) fmt::print(stderr, "attest: {}\n", note);
-  const int code = exit_code(results->tally);
+  const int code = run_exit_code(*results);
   const Outcome written = write_reports(request, **format, *results, *trend);
   return written.ok() ? code : worse_of(code, report_trouble(written.trouble()));
 }

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
-#include "fuzz/problems/suites.hpp"
 #include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
-#include "harness/out_file.hpp"
 #include "harness/run_files.hpp"
 #include "harness/run_header.hpp"
 #include "harness/runner.hpp"
@@ -44,12 +42,6 @@ std::unique_ptr<Reporter> stdout_reporter(const CommonOptions& common) {
   return common.json ? make_jsonl_reporter(stdout) : make_console_reporter(stdout, common.console);
 }
 
-std::vector<std::string> suites_of_tier(const std::string& tier) {
-  if (tier == "smoke") return {"smoke"};
-  if (tier == "full") return {"smoke", "trajectories", "ragged", "prefix_boundary"};
-  return {};
-}
-
 }  // namespace
 
 int command_run(const CommonOptions& common, const Selection& selection, const RunFiles& files) {
@@ -63,26 +55,6 @@ int command_run(const CommonOptions& common, const Selection& selection, const R
   const int code = run_and_report(common, "run", *cases, false, std::move(reporters));
   const Outcome written = reports->write();
   return written.ok() ? code : worse_of(code, report_trouble(written.trouble()));
-}
-
-int command_nightly(const CommonOptions& common, const std::string& tier,
-                    const std::string& out_folder) {
-  const std::vector<std::string> suites = suites_of_tier(tier);
-  if (suites.empty()) {
-    return report_trouble(
-        {TroubleKind::kUsage, fmt::format("there is no tier '{}'; there are: smoke, full", tier)});
-  }
-  const auto cases = select_cases({.tokens = {}, .suites = suites, .match = {}});
-  if (!cases.ok()) return report_trouble(cases.trouble());
-  const auto out = open_out_file(out_folder, "nightly-" + tier, "results.jsonl");
-  if (!out.ok()) return report_trouble(out.trouble());
-  std::vector<std::unique_ptr<Reporter>> reporters;
-  reporters.push_back(stdout_reporter(common));
-  reporters.push_back(make_jsonl_reporter(out->file.get()));
-  const int code =
-      run_and_report(common, "nightly --tier " + tier, *cases, true, std::move(reporters));
-  fmt::print(stderr, "results: {}\n", out->path);
-  return code;
 }
 
 }  // namespace attest

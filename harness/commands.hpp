@@ -79,12 +79,22 @@ struct ReportRequest {
   std::string history;             // SQLite file; empty: there is none
 };
 
+struct NightlyRequest {
+  std::string tier;         // empty: smoke, or that of the run that is resumed
+  std::string out, resume;  // folders
+  std::string shard;        // "2/8"
+  std::string budget, timeout, memory;  // "8h", "10m", "4G"
+  int jobs = 0;                         // worker processes; 0: as many as host threads
+  std::string history;                  // file
+  std::string corpus, kills;            // folder, file
+  std::string seed;                     // of what is drawn; empty: by the run, another each night
+};
+
 int command_list(const CommonOptions& common, const ListRequest& request);
 int command_doctor(const CommonOptions& common);
 int command_run(const CommonOptions& common, const Selection& selection,
                 const RunFiles& files = {});
-int command_nightly(const CommonOptions& common, const std::string& tier,
-                    const std::string& out_folder);
+int command_nightly(const CommonOptions& common, const NightlyRequest& request);
 // `standalone` names the program that shows the failure without attest; empty: none is wanted.
 int command_repro(const CommonOptions& common, const std::string& token,
                   const std::string& standalone);

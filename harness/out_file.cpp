@@ -9,10 +9,12 @@
 
 namespace attest {
 
+std::string new_out_folder(const std::string& run) {
+  return fmt::format("attest-out/{}-{:%Y%m%d-%H%M%S}", run, fmt::localtime(std::time(nullptr)));
+}
+
 Result<OutFile> open_out_file(std::string folder, const std::string& run, const std::string& name) {
-  if (folder.empty()) {
-    folder = fmt::format("attest-out/{}-{:%Y%m%d-%H%M%S}", run, fmt::localtime(std::time(nullptr)));
-  }
+  if (folder.empty()) folder = new_out_folder(run);
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   OutFile out{folder + "/" + name, nullptr};

@@ -17,8 +17,10 @@ struct OutFile {
   std::unique_ptr<std::FILE, FileCloser> file;
 };
 
-// `name` in `folder`, which is made; an empty folder: a new one, attest-out/RUN-DATE-TIME. Trouble:
-// kInfra, with the path.
+// "attest-out/RUN-DATE-TIME".
+std::string new_out_folder(const std::string& run);
+
+// `name` in `folder`, which is made; an empty folder: a new one. Trouble: kInfra, with the path.
 Result<OutFile> open_out_file(std::string folder, const std::string& run, const std::string& name);
 
 }  // namespace attest

@@ -18,7 +18,8 @@ namespace attest {
 
 struct Job {
   std::string token;
-  double limit_s = 60;  // without an answer for so long it hangs
+  double limit_s = 60;    // without an answer for so long it hangs
+  bool is_trial = false;  // beside the run, and not on its record
 };
 
 // Where the cases come from, and where their verdicts go.

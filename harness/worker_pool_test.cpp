@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 class Jobs : public JobSource {
  public:
   explicit Jobs(const std::vector<std::string>& tokens, double limit_s = 300) {
-    for (const std::string& token : tokens) jobs_.push_back({token, limit_s});
+    for (const std::string& token : tokens) jobs_.push_back({token, limit_s, false});
   }
   std::optional<Job> next() override {
     if (jobs_.empty()) return std::nullopt;

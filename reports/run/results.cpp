@@ -155,6 +155,18 @@ std::string see_again(const Results& results, const CaseRecord& record) {
   return fmt::format("./attest repro '{}'{}", record.token, header.repro_options);
 }
 
+Tally graded_tally(const Results& results) {
+  Tally tally = results.tally;
+  for (const CaseRecord& record : results.cases) {
+    const Status status = record.verdict.status;
+    const bool shows_nothing = status == Status::kVacuous || status == Status::kSkipped;
+    if (record.phase == kDrawnPhase && shows_nothing) tally.remove(status);
+  }
+  return tally;
+}
+
+int run_exit_code(const Results& results) { return exit_code(graded_tally(results)); }
+
 std::vector<BucketCases> buckets_of(const Results& results) {
   std::vector<BucketCases> buckets;
   for (const CaseRecord& record : results.cases) {

@@ -1,0 +1,284 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "harness/commands.hpp"
+#include "harness/journal.hpp"
+#include "harness/machine.hpp"
+#include "harness/nightly.hpp"
+#include "harness/nightly_options.hpp"
+#include "harness/out_file.hpp"
+#include "harness/report_files.hpp"
+#include "harness/run_header.hpp"
+#include "harness/shard.hpp"
+#include "reports/history/history.hpp"
+
+namespace attest {
+namespace {
+
+std::atomic<int> interrupts{0};
+
+void on_interrupt(int) {
+  const int before = interrupts++;
+  if (before > 1) _exit(3);  // the workers end with this process
+  constexpr std::string_view kFirst =
+      "\nattest: finishing the cases that run; again to stop at once\n";
+  constexpr std::string_view kSecond = "\nattest: stopping at once\n";
+  const std::string_view text = before == 0 ? kFirst : kSecond;
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+}
+
+void count_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// A nightly that can begin, or go on.
+struct Prepared {
+  Journal journal;
+  NightlyTask task;
+  bool is_finished = false;
+};
+
+Result<std::vector<PlannedCase>> plan_of(const CommonOptions& common, const NightlyRequest& request,
+                                         const Shard& shard) {
+  PlanRequest wanted{request.tier, common.ledger, request.corpus, request.kills, {}, shard};
+  if (!request.history.empty()) {
+    const auto history = History::open(request.history);
+    if (!history.ok()) return history.trouble();
+    auto costs = history->costs(common.device);
+    if (!costs.ok()) return costs.trouble();
+    wanted.costs = std::move(*costs);
+  }
+  return make_plan(wanted);
+}
+
+Result<Prepared> begin_run(const CommonOptions& common, const NightlyRequest& request,
+                           const Shard& shard) {
+  auto plan = plan_of(common, request, shard);
+  if (!plan.ok()) return plan.trouble();
+  auto journal = Journal::begin(request.out);
+  if (!journal.ok()) return journal.trouble();
+  Prepared prepared{std::move(*journal), {}, false};
+  prepared.task.header =
+      run_header(common, nightly_command(common, request), static_cast<std::int64_t>(plan->size()));
+  prepared.task.plan = std::move(*plan);
+  return prepared;
+}
+
+// What the run that is resumed has done already.
+void take_over(const Results& before, NightlyTask& task) {
+  task.plan = before.planned;
+  task.plan_is_on_record = !before.planned.empty();
+  task.tally = graded_tally(before);
+  task.tally.interrupted = false;
+  for (const CaseRecord& record : before.cases) task.ended.insert(record.planned_token());
+  for (const std::string& token : before.begun) {
+    const bool is_planned = std::any_of(before.planned.begin(), before.planned.end(),
+                                        [&](const PlannedCase& one) { return one.token == token; });
+    if (!is_planned) task.begun.push_back(token);
+  }
+}
+
+Result<Prepared> resume_run(const CommonOptions& common, NightlyRequest request,
+                            const Shard& shard) {
+  auto journal = Journal::resume(request.resume);
+  if (!journal.ok()) return journal.trouble();
+  Prepared prepared{std::move(*journal), {}, false};
+  const Results& before = *prepared.journal.before();
+  const RunHeader& was = before.header();
+  if (request.tier.empty()) request.tier = tier_of_command(was.command);
+  NightlyTask& task = prepared.task;
+  task.header = run_header(common, nightly_command(common, request), was.cases);
+  task.header.shard = to_text(shard);
+  if (const std::string why = why_another_run(was, task.header); !why.empty()) {
+    return Trouble{
+        TroubleKind::kUsage,
+        fmt::format("{}: its run goes on only as it began:{}\nWith that build: {}\nFor "
+                    "a new run: another --out instead of --resume",
+                    prepared.journal.path(), why, resume_command(was, request, request.resume))};
+  }
+  task.header.run = was.run;
+  task.header.resumed = true;
+  take_over(before, task);
+  prepared.is_finished = !before.planned.empty() && before.missing.empty();
+  if (before.planned.empty()) {
+    auto plan = plan_of(common, request, shard);
+    if (!plan.ok()) return plan.trouble();
+    task.plan = std::move(*plan);
+  }
+  return prepared;
+}
+
+// Each worker's share of the free memory, less a tenth: what the parent and others need.
+std::int64_t share_of_memory(int jobs) {
+  const std::int64_t available = available_memory_bytes();
+  return available <= 0 ? 0 : available / jobs / 10 * 9;
+}
+
+std::vector<std::string> worker_arguments(const CommonOptions& common, int threads) {
+  std::vector<std::string> arguments = {
+      "worker",         "--device",          common.device, "--threads",  std::to_string(threads),
+      "--code-objects", common.code_objects, "--ledger",    common.ledger};
+  const auto add = [&](const std::string& option, const std::string& value) {
+    arguments.insert(arguments.end(), {option, value});
+  };
+  if (!common.code_object.empty()) add("--code-object", common.code_object);
+  if (common.checks.any()) arguments.push_back("--check=" + to_string(common.checks));
+  std::vector<std::string_view> ariths;
+  for (const Arith arith : common.ariths) ariths.push_back(to_string(arith));
+  add("--arith", fmt::format("{}", fmt::join(ariths, ",")));
+  if (common.schedules > 0) add("--schedules", std::to_string(common.schedules));
+  return arguments;
+}
+
+void fill_in(const CommonOptions& common, const NightlyRequest& request,
+             const NightlyNumbers& numbers, const Shard& shard, Prepared& prepared) {
+  NightlyTask& task = prepared.task;
+  task.header.shard = to_text(shard);
+  task.budget_s = numbers.budget_s;
+  task.timeout_s = numbers.timeout_s;
+  // Another each night, and the same when a night is resumed.
+  task.seed =
+      request.seed.empty() ? std::strtoull(task.header.run.c_str(), nullptr, 16) : numbers.seed;
+  task.shard = shard;
+  task.corpus = prepared.journal.folder() + "/corpus";
+  const int jobs = request.jobs > 0 ? request.jobs : common.threads;
+  const int threads = std::max(1, common.threads / jobs);
+  task.pool.workers.assign(static_cast<std::size_t>(jobs), worker_arguments(common, threads));
+  task.pool.memory_bytes = numbers.memory_bytes > 0 ? numbers.memory_bytes : share_of_memory(jobs);
+  if (numbers.timeout_s > 0) task.pool.start_limit_s = numbers.timeout_s;
+}
+
+// How it ran: the exit code of trouble, 0 where there was none.
+struct Ran {
+  int trouble = 0;
+  bool disk_is_full = false;
+};
+
+Ran run_prepared(const CommonOptions& common, const Prepared& prepared, const Ledger& ledger,
+                 const std::string& to_go_on) {
+  std::vector<std::unique_ptr<Reporter>> reporters;
+  reporters.push_back(make_jsonl_reporter(prepared.journal.file()));
+  reporters.push_back(common.json ? make_jsonl_reporter(stdout) : make_console_reporter(stdout));
+  const NightlyEnd end = run_nightly(prepared.task, ledger, reporters, interrupts);
+  for (const std::string& line : end.kept) fmt::print(stderr, "kept: {}\n", line);
+  if (!end.kept.empty()) {
+    fmt::print(stderr, "to replay them each night, append to fuzz/corpus/ what is in {}/\n",
+               prepared.task.corpus);
+  }
+  if (end.journal_failed) {
+    const std::string text =
+        fmt::format("{}: {}; {} finished cases are kept; free space, then: {}",
+                    prepared.journal.path(), end.trouble.text, end.ended, to_go_on);
+    return {report_trouble({TroubleKind::kInfra, text}), true};
+  }
+  if (!end.trouble.text.empty()) return {report_trouble(end.trouble), false};
+  const std::string why = reporters.back()->trouble();
+  if (why.empty()) return {};
+  return {report_trouble({TroubleKind::kInfra, "the report could not be written: " + why}), false};
+}
+
+// What is made of the journal of a run that has ended, or stopped.
+Outcome keep_reports(const Results& results, const NightlyRequest& request,
+                     const std::string& folder) {
+  Trend trend;
+  if (!request.history.empty()) {
+    auto history = History::open(request.history);
+    if (!history.ok()) return history.trouble();
+    if (Outcome added = history->add(results); !added.ok()) return added;
+    auto read = history->trend();
+    if (!read.ok()) return read.trouble();
+    trend = std::move(*read);
+  }
+  return write_report_files(results, trend, folder);
+}
+
+std::string names_of_report_files() {
+  std::vector<std::string_view> names;
+  for (const ReportFormat& format : all_report_formats()) {
+    if (!format.file.empty()) names.push_back(format.file);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+int end_run(const Prepared& prepared, const NightlyRequest& request, const Ran& ran,
+            const std::string& to_go_on) {
+  const auto results = read_results({prepared.journal.path()});
+  if (!results.ok()) return report_trouble(results.trouble());
+  int code = run_exit_code(*results);
+  if (ran.trouble != 0) code = worse_of(code, ran.trouble);
+  if (ran.disk_is_full) return code;
+  if (const Outcome kept = keep_reports(*results, request, prepared.journal.folder()); !kept.ok()) {
+    report_trouble(kept.trouble());
+    code = worse_of(code, 4);
+  }
+  fmt::print(stderr, "results: {}\n", prepared.journal.path());
+  if (const std::string names = names_of_report_files(); !names.empty()) {
+    fmt::print(stderr, "reports: {}/ {}\n", prepared.journal.folder(), names);
+  }
+  if (!results->missing.empty()) {
+    fmt::print(stderr, "{} cases did not end; to go on: {}\n", results->missing.size(), to_go_on);
+  }
+  return code;
+}
+
+Result<Prepared> prepare(const CommonOptions& common, NightlyRequest& request, const Shard& shard) {
+  if (request.resume.empty()) {
+    if (request.tier.empty()) request.tier = "smoke";
+    if (request.out.empty()) request.out = new_out_folder("nightly-" + request.tier);
+    return begin_run(common, request, shard);
+  }
+  return resume_run(common, request, shard);
+}
+
+}  // namespace
+
+int command_nightly(const CommonOptions& common, const NightlyRequest& given) {
+  NightlyRequest request = given;
+  const auto numbers = numbers_of(request);
+  if (!numbers.ok()) return report_trouble(numbers.trouble());
+  const Environment environment = process_environment();
+  const auto shard = shard_of(request.shard, environment);
+  if (!shard.ok()) return report_trouble(shard.trouble());
+  const auto ledger = Ledger::open(common.ledger);
+  if (!ledger.ok()) return report_trouble(ledger.trouble());
+  for (const std::string& line : ledger->warnings()) fmt::print(stderr, "attest: {}\n", line);
+  auto prepared = prepare(common, request, *shard);
+  if (!prepared.ok()) return report_trouble(prepared.trouble());
+  if (const Outcome shown = show_that_shards_are_known(environment); !shown.ok()) {
+    return report_trouble(shown.trouble());
+  }
+  const PrematureExitFile unfinished(environment);
+  if (!unfinished.trouble().empty()) {
+    return report_trouble({TroubleKind::kInfra, unfinished.trouble()});
+  }
+  const std::string& note = prepared->journal.note();
+  if (!note.empty()) fmt::print(stderr, "attest: {}\n", note);
+  if (const std::string part = what_it_is(*shard); !part.empty()) {
+    fmt::print(stderr, "attest: {}\n", part);
+  }
+  fill_in(common, request, *numbers, *shard, *prepared);
+  const std::string to_go_on =
+      resume_command(prepared->task.header, request, prepared->journal.folder());
+  if (prepared->is_finished) {
+    fmt::print(stderr, "attest: {}: its run is finished: {}\n", prepared->journal.path(),
+               tally_text(prepared->task.tally));
+    return end_run(*prepared, request, {}, to_go_on);
+  }
+  count_interrupts();
+  const Ran ran = run_prepared(common, *prepared, *ledger, to_go_on);
+  return end_run(*prepared, request, ran, to_go_on);
+}
+
+}  // namespace attest
