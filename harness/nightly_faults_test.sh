@@ -284,8 +284,9 @@ test_ACaseThatWouldNotEndInTimeDoesNotBegin() {
 }
 test_AFailureOfFuzzIsShrunkAndKept() {
   export ATTEST_FAULT="segv@prop="
-  start --out out --budget 1h
-  until_true grep -qs "process.crash.sigsegv" out/corpus/*.tokens
+  is_kept() { grep -qs process.crash.sigsegv out/corpus/*.tokens; }
+  start --out out --budget 1h --seed 3
+  until_true is_kept
   kill -INT "$parent"
   expect_end 1
   local kept
@@ -295,7 +296,7 @@ test_AFailureOfFuzzIsShrunkAndKept() {
   expect 1 "crashed" "$program" report out/results.jsonl
   rm log
   cp out/results.jsonl before
-  start --resume out --budget 1h
+  start --resume out --budget 1h --seed 3
   expect_end 1  # its plan has ended
   [[ ! -e log || -z $(comm -12 <(ended before) <(sort log)) ]] || fail "what had ended ran again"
 }
