@@ -12,7 +12,9 @@ kCases=88  # of the tier smoke
 kEarly=h=12:s=1000:page=64:splits=7:dist=needles  # of one of its first cases
 work=$(mktemp -d)
 mounted=
+parent=  # the nightly that was started
 finish() {
+  [[ -z $parent ]] || kill -KILL "$parent" 2>/dev/null || true
   [[ -z $mounted ]] || umount "$mounted"
   rm -rf "$work"
 }
@@ -47,6 +49,7 @@ start() {  # a nightly in the background, a job of its own so that it does not i
 expect_end() {  # CODE: of the nightly that was started
   local code=0
   wait "$parent" || code=$?
+  ended_parent=$parent parent=
   [[ $code == "$1" ]] || fail "exit code $code where $1 is expected"
 }
 
@@ -60,7 +63,10 @@ until_true() {
   fail "this never came true: $*"
 }
 says() { grep -qsF -- "$2" "$1"; }
-has_no_worker() { ! pgrep -f -- "worker .*--parent $parent\$" >/dev/null; }
+workers_of() {  # PROCESS: their numbers; they have its number as an argument, as grep's own has not
+  grep -slzx -- "[${1:0:1}]${1:1}" /proc/[0-9]*/cmdline | cut -d/ -f3
+}
+has_no_worker() { [[ -z $(workers_of "$ended_parent") ]]; }
 
 # The cases that ended; of a last line that is cut short, none.
 ended() {
@@ -112,7 +118,7 @@ test_AKilledWorkerCostsNothing() {
   export ATTEST_FAULT="wait@s=777@$work/go"
   start --out out --jobs 1
   until_true says log s=777
-  pkill -KILL -f -- "worker .*--parent $parent\$"
+  kill -KILL $(workers_of "$parent")
   touch go
   expect_end 0
   expect_complete out 0

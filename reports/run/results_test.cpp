@@ -200,6 +200,28 @@ TEST(Results, GiveBucketsWithTheShortestTokenAsExample) {
             std::string("./attest repro '") + kFailing + "' --check");
 }
 
+TEST(Results, ThatWereDrawnAndShowNothingDoNotChangeTheExitCode) {
+  std::vector<CaseRecord> records = {passing()};
+  for (const Status status : {Status::kVacuous, Status::kSkipped, Status::kFailed}) {
+    CaseRecord drawn{"v1:h=" + std::to_string(records.size() + 90), {}, 1};
+    drawn.phase = kDrawnPhase;
+    drawn.verdict.status = status;
+    records.push_back(drawn);
+  }
+  const auto code_of_first = [&](std::size_t count) {
+    const auto results = parse_results(
+        lines_of(header("", 1), {{passing().token, "smoke", 1}}, {records.begin(), records.begin() + count}),
+        "r");
+    EXPECT_EQ(results->tally.total(), static_cast<std::int64_t>(count));
+    return run_exit_code(*results);
+  };
+  EXPECT_EQ(code_of_first(1), 0);
+  EXPECT_EQ(code_of_first(3), 0);
+  EXPECT_EQ(code_of_first(4), 1) << "but a failure does";
+  records[1].phase = "rest";
+  EXPECT_EQ(code_of_first(2), 5) << "and of the plan each counts";
+}
+
 TEST(Results, KnowACaseByItsToken) {
   const CaseFacts facts = facts_of(failing());
   EXPECT_EQ(facts.kernel, "mla_decode");
