@@ -78,6 +78,7 @@ foreach(function ${attest_functions})
     COMMAND bash ${attest_schemas_test} $<TARGET_FILE:attest_cli> ${ATTEST_CODE_OBJECT_DIR}
       ${PROJECT_SOURCE_DIR}/build ${name})
   set_tests_properties(Schemas.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+endforeach()
 
 # A nightly under faults: one test a function test_NAME of the script.
 set(attest_nightly_faults ${PROJECT_SOURCE_DIR}/harness/nightly_faults_test.sh)

@@ -170,7 +170,8 @@ Ran run_prepared(const CommonOptions& common, const Prepared& prepared, const Le
                  const std::string& to_go_on) {
   std::vector<std::unique_ptr<Reporter>> reporters;
   reporters.push_back(make_jsonl_reporter(prepared.journal.file()));
-  reporters.push_back(common.json ? make_jsonl_reporter(stdout) : make_console_reporter(stdout));
+  reporters.push_back(common.json ? make_jsonl_reporter(stdout)
+                                  : make_console_reporter(stdout, common.console));
   const NightlyEnd end = run_nightly(prepared.task, ledger, reporters, interrupts);
   for (const std::string& line : end.kept) fmt::print(stderr, "kept: {}\n", line);
   if (!end.kept.empty()) {

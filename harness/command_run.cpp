@@ -11,8 +11,7 @@ namespace attest {
 namespace {
 
 // Runs the cases and turns the tally, or a report that could not be written, into the exit code.
-int run_and_report(const CommonOptions& common, const std::string& command,
-                   const std::vector<Case>& cases, bool certify,
+int run_and_report(const CommonOptions& common, const std::vector<Case>& cases,
                    std::vector<std::unique_ptr<Reporter>> reporters) {
   if (cases.empty()) {
     fmt::print(stderr, "attest: nothing is selected, so nothing is proven\n");
@@ -24,9 +23,9 @@ int run_and_report(const CommonOptions& common, const std::string& command,
   auto device = open_device(common.device, {.threads = common.threads, .checks = common.checks});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
-  const RunHeader header = run_header(common, command, static_cast<std::int64_t>(cases.size()));
+  const RunHeader header = run_header(common, "run", static_cast<std::int64_t>(cases.size()));
   for (const auto& reporter : reporters) reporter->run_begin(header);
-  VerifyOptions options{common.code_objects, common.threads, {}, certify, common.ariths};
+  VerifyOptions options{common.code_objects, common.threads, {}, false, common.ariths};
   options.schedules = common.schedules;
   const Tally tally = run_cases(cases, **device, options, reporters, stop_requested, *ledger);
   for (const auto& reporter : reporters) {
@@ -52,7 +51,7 @@ int command_run(const CommonOptions& common, const Selection& selection, const R
   std::vector<std::unique_ptr<Reporter>> reporters;
   reporters.push_back(stdout_reporter(common));
   reports->add_reporters(reporters);
-  const int code = run_and_report(common, "run", *cases, false, std::move(reporters));
+  const int code = run_and_report(common, *cases, std::move(reporters));
   const Outcome written = reports->write();
   return written.ok() ? code : worse_of(code, report_trouble(written.trouble()));
 }

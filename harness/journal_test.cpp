@@ -61,8 +61,8 @@ TEST_F(JournalOf, ANewRunIsEmptyAndOfThisFolder) {
 }
 
 TEST_F(JournalOf, ARunThatIsThereIsNeverWrittenOver) {
-  for (const std::string& there : {a_run(), std::string("somebody's own text"),
-                                   a_run().substr(0, a_run().find('\n') + 1)}) {
+  for (const std::string& there :
+       {a_run(), std::string("somebody's own text"), a_run().substr(0, a_run().find('\n') + 1)}) {
     write(there);
     const auto journal = Journal::begin(folder_);
     ASSERT_FALSE(journal.ok()) << there;

@@ -12,6 +12,7 @@
 #include "harness/core/kernel.hpp"
 #include "harness/corpus.hpp"
 #include "harness/shrink.hpp"
+#include "reports/run/phases.hpp"
 #include "reports/run/results.hpp"
 
 namespace attest {

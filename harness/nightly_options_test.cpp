@@ -66,7 +66,7 @@ TEST(NightlyOptions, ThatDifferMakeAnotherRun) {
   is.run = "1";
   is.started = "later";
   EXPECT_EQ(why_another_run(was, is), "");
-  const auto why = [&](std::string RunHeader::* member) {
+  const auto why = [&](std::string RunHeader::*member) {
     RunHeader other = was;
     other.*member = " x";
     return why_another_run(was, other);

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "harness/core/case.hpp"
+#include "reports/run/phases.hpp"
 #include "reports/run/verdict_json.hpp"
 
 namespace attest {

@@ -37,8 +37,7 @@ std::string see_again(const Results& results, const CaseRecord& record);
 // Its exit code. Of what was drawn beside the plan some could not have failed: vacuous or skipped,
 // that takes nothing from what the plan proves, and is not counted.
 int run_exit_code(const Results& results);
-Tally graded_tally(const Results& results);              // what it counts
-inline constexpr std::string_view kDrawnPhase = "fuzz";  // of such a case
+Tally graded_tally(const Results& results);  // what it counts
 
 // The cases of one cause, told by the one with the shortest token.
 struct BucketCases {

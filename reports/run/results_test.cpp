@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "reports/format.hpp"
+#include "reports/run/phases.hpp"
 #include "reports/run/verdict_json.hpp"
 
 namespace attest {
@@ -209,9 +210,9 @@ TEST(Results, ThatWereDrawnAndShowNothingDoNotChangeTheExitCode) {
     records.push_back(drawn);
   }
   const auto code_of_first = [&](std::size_t count) {
-    const auto results = parse_results(
-        lines_of(header("", 1), {{passing().token, "smoke", 1}}, {records.begin(), records.begin() + count}),
-        "r");
+    const auto results = parse_results(lines_of(header("", 1), {{passing().token, "smoke", 1}},
+                                                {records.begin(), records.begin() + count}),
+                                       "r");
     EXPECT_EQ(results->tally.total(), static_cast<std::int64_t>(count));
     return run_exit_code(*results);
   };
