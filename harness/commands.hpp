@@ -80,9 +80,9 @@ struct ReportRequest {
 };
 
 struct NightlyRequest {
-  std::string tier;         // empty: smoke, or that of the run that is resumed
-  std::string out, resume;  // folders
-  std::string shard;        // "2/8"
+  std::string tier;                     // empty: smoke, or that of the run that is resumed
+  std::string out, resume;              // folders
+  std::string shard;                    // "2/8"
   std::string budget, timeout, memory;  // "8h", "10m", "4G"
   int jobs = 0;                         // worker processes; 0: as many as host threads
   std::string history;                  // file
