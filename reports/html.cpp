@@ -34,7 +34,7 @@ std::string render_html(const Results& results, const Trend& trend) {
   const RunHeader& header = results.header();
   return filled(page::kTemplate,
                 {{"title", page::escaped(page::headline(results))},
-                 {"run", page::escaped(fmt::format("{} · {}", header.device, header.started))},
+                 {"run", page::shown(fmt::format("{} · {}", header.device, header.started))},
                  {"style", std::string(page::kStyle)},
                  {"verdict", page::verdict_html(results)},
                  {"buckets", page::buckets_html(results)},

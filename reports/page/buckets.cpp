@@ -6,6 +6,7 @@
 #include <map>
 
 #include "reports/page/page.hpp"
+#include "reports/run/summary.hpp"
 
 namespace attest::page {
 namespace {
@@ -34,7 +35,7 @@ std::string_view stage_in_words(std::string_view bucket) {
 // At its dots a long one may break.
 std::string bucket_html(const std::string& bucket) {
   std::string html;
-  for (const char c : escaped(bucket)) {
+  for (const char c : shown(bucket)) {
     html += c;
     if (c == '.') html += "<wbr>";
   }
@@ -57,7 +58,7 @@ std::string worst_row(const Worst& at) {
   const bool is_wrong = !(at.ratio <= 1);
   std::string html =
       fmt::format("<tr{}><th scope=\"row\"><code>{}</code></th><td>{}</td>",
-                  is_wrong ? " class=\"wrong\"" : "", escaped(at.tensor), place_text(at));
+                  is_wrong ? " class=\"wrong\"" : "", shown(at.tensor), place_text(at));
   for (const auto& [value, bits] :
        {std::pair{at.actual, at.actual_bits}, {at.expected, at.expected_bits}}) {
     html += fmt::format("<td class=\"n\">{}<br><code>{}</code></td>", value_text(value, 9),
@@ -67,7 +68,7 @@ std::string worst_row(const Worst& at) {
     html += fmt::format("<td class=\"n\">{}</td>", value_text(value, 3));
   }
   return html + fmt::format("<td class=\"n ratio\">{}{}</td><td>{}</td></tr>",
-                            is_wrong ? "\u2715 " : "", value_text(at.ratio, 3), escaped(at.tier));
+                            is_wrong ? "\u2715 " : "", value_text(at.ratio, 3), shown(at.tier));
 }
 
 std::string worst_table(const Verdict& verdict) {
@@ -84,9 +85,9 @@ std::string worst_table(const Verdict& verdict) {
 
 std::string again_html(const std::string& command) {
   return fmt::format(
-      "<div class=\"again\"><code>{0}</code><button type=\"button\" class=\"copy\" "
-      "data-copy=\"{0}\" aria-label=\"copy the command that sees it again\">Copy</button></div>",
-      escaped(command));
+      "<div class=\"again\"><code>{}</code><button type=\"button\" class=\"copy\" "
+      "data-copy=\"{}\" aria-label=\"copy the command that sees it again\">Copy</button></div>",
+      shown(command), escaped(command));
 }
 
 std::string maps_html(const CaseRecord& example) {
@@ -98,7 +99,7 @@ std::string maps_html(const CaseRecord& example) {
   return html + "</div></details>";
 }
 
-std::string statuses_html(const BucketCases& bucket) {
+std::string statuses_html(const Finding& bucket) {
   std::map<Status, std::int64_t> counts;
   for (const CaseRecord* record : bucket.cases) ++counts[record->verdict.status];
   std::string html;
@@ -106,7 +107,7 @@ std::string statuses_html(const BucketCases& bucket) {
   return html;
 }
 
-std::string kernels_text(const BucketCases& bucket) {
+std::string kernels_text(const Finding& bucket) {
   std::vector<std::string> kernels;
   for (const CaseRecord* record : bucket.cases) {
     const std::string kernel = facts_of(*record).kernel;
@@ -117,12 +118,12 @@ std::string kernels_text(const BucketCases& bucket) {
   return fmt::format("{}", fmt::join(kernels, ", "));
 }
 
-std::string cases_html(const BucketCases& bucket) {
+std::string cases_html(const Finding& bucket) {
   const std::size_t n = bucket.cases.size();
   std::string html = fmt::format("<details class=\"cases\"><summary>{} case{}</summary><ul>", n,
                                  n == 1 ? "" : "s");
   for (std::size_t i = 0; i < n && i < kMostCases; ++i) {
-    html += fmt::format("<li><code>{}</code></li>", escaped(bucket.cases[i]->token));
+    html += fmt::format("<li><code>{}</code></li>", shown(bucket.cases[i]->token));
   }
   if (n > kMostCases) html += fmt::format("<li>and {} more</li>", n - kMostCases);
   html += fmt::format(
@@ -132,22 +133,22 @@ std::string cases_html(const BucketCases& bucket) {
   return html;
 }
 
-std::string card_html(const Results& results, const BucketCases& bucket) {
+std::string card_html(const Results& results, const Finding& bucket) {
   const Verdict& verdict = bucket.example->verdict;
   std::string html =
       fmt::format("<article class=\"bucket\"><h3><code>{}</code></h3><p class=\"meta\">{}",
                   bucket_html(bucket.bucket), statuses_html(bucket));
-  html += fmt::format("<span>kernel <b>{}</b></span>", escaped(kernels_text(bucket)));
+  html += fmt::format("<span>kernel <b>{}</b></span>", shown(kernels_text(bucket)));
   if (const std::string_view stage = stage_in_words(bucket.bucket); !stage.empty()) {
     html += fmt::format("<span>stage <b>{}</b></span>", stage);
   }
   if (!verdict.source.empty()) {
-    html += fmt::format("<span>source <code>{}</code></span>", escaped(verdict.source));
+    html += fmt::format("<span>source <code>{}</code></span>", shown(verdict.source));
   }
   html += "</p>";
   if (!verdict.blame.empty())
-    html += fmt::format("<p class=\"blame\">{}</p>", escaped(verdict.blame));
-  html += fmt::format("<p class=\"reason\">{}</p>", escaped(verdict.reason));
+    html += fmt::format("<p class=\"blame\">{}</p>", shown(verdict.blame));
+  html += fmt::format("<p class=\"reason\">{}</p>", shown(verdict.reason));
   html += again_html(see_again(results, *bucket.example)) + worst_table(verdict);
   return html + maps_html(*bucket.example) + cases_html(bucket) + "</article>";
 }
@@ -155,15 +156,16 @@ std::string card_html(const Results& results, const BucketCases& bucket) {
 }  // namespace
 
 std::string buckets_html(const Results& results) {
-  const std::vector<BucketCases> buckets = buckets_of(results);
+  const std::vector<Finding> buckets = findings_of(results);
   std::string html =
       "<section id=\"buckets\" aria-labelledby=\"h-buckets\"><h2 "
       "id=\"h-buckets\">Buckets</h2>";
   if (buckets.empty())
-    return html + "<p class=\"empty\">Nothing is wrong, so there is none.</p></section>";
+    return html + "<p class=\"empty\">No case that ended is wrong.</p></section>";
   html +=
-      "<p class=\"lead\">A bucket holds the cases that go wrong in one way: stage, kind, pattern, "
-      "kernel. Shown is the case with the shortest token.</p>";
+      "<p class=\"lead\">The cases that go wrong in one way: stage, kind, pattern, kernel. The "
+      "gravest "
+      "come first; shown is the case with the shortest token.</p>";
   for (std::size_t i = 0; i < buckets.size() && i < kMostCards; ++i) {
     html += card_html(results, buckets[i]);
   }

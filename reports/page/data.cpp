@@ -9,6 +9,8 @@
 #include <unordered_map>
 
 #include "reports/page/page.hpp"
+#include "reports/run/summary.hpp"
+#include "reports/run/text.hpp"
 #include "reports/run/verdict_json.hpp"
 
 namespace attest::page {
@@ -66,32 +68,37 @@ Json details_json(const CaseRecord& record, Words& words) {
   Json worst = Json::array();
   for (const Worst& at : v.worst) worst.push_back(worst_json(at, words));
   Json remarks = Json::array();
-  for (const std::string& remark : v.remarks) remarks.push_back(remark);
-  return Json::array({v.reason, v.blame, v.source, words(v.contract), words(v.broken_tier),
-                      v.checked, v.wrong, v.schedules, record.tries, words(record.phase),
-                      rounded(v.kernel_ms), std::move(worst), evidence_json(v.evidence, words),
-                      std::move(remarks)});
+  for (const std::string& remark : v.remarks) remarks.push_back(visible(remark));
+  return Json::array({visible(v.reason), visible(v.blame), visible(v.source), words(v.contract),
+                      words(v.broken_tier), v.checked, v.wrong, v.schedules, record.tries,
+                      words(record.phase), rounded(v.kernel_ms), std::move(worst),
+                      evidence_json(v.evidence, words), std::move(remarks)});
 }
 
-Json row_json(const CaseRecord& record, Words& words) {
+Json row_json(const CaseRecord& record, const std::string& bucket, Words& words) {
   const Verdict& v = record.verdict;
   const CaseFacts facts = facts_of(record);
   return Json::array({record.token, words(std::string(to_string(v.status))), words(facts.kernel),
                       words(facts.distribution), facts.longest, rounded(largest_ratio(v, false)),
                       rounded(largest_ratio(v, true)), rounded(v.evidence.tokens_visible),
                       rounded(v.evidence.pages_visible), rounded(v.evidence.splits_visible),
-                      rounded(record.total_ms), words(v.bucket)});
+                      rounded(record.total_ms), words(bucket)});
 }
 
 Json cases_json(const Results& results, Words& words) {
   std::size_t wrong = 0;
   for (const CaseRecord& r : results.cases) wrong += r.verdict.status != Status::kPassed ? 1 : 0;
+  std::unordered_map<const CaseRecord*, std::string> buckets;  // also of those without their own
+  for (const Finding& finding : findings_of(results)) {
+    for (const CaseRecord* record : finding.cases) buckets[record] = finding.bucket;
+  }
   // What did not pass comes first: passes have what it leaves.
   std::size_t left_wrong = std::min(wrong, kMostDetails), left_passed = kMostDetails - left_wrong;
   Json cases = Json::array();
   for (const CaseRecord& record : results.cases) {
     std::size_t& left = record.verdict.status == Status::kPassed ? left_passed : left_wrong;
-    cases.push_back(row_json(record, words));
+    const auto bucket = buckets.find(&record);
+    cases.push_back(row_json(record, bucket == buckets.end() ? "" : bucket->second, words));
     if (left == 0) continue;
     --left;
     cases.back().push_back(details_json(record, words));
@@ -134,9 +141,10 @@ Json trend_json(const Trend& trend) {
   }
   Json buckets = Json::array();
   for (const BucketLife& life : trend.buckets) {
-    buckets.push_back(Json::array({life.bucket, life.first_seen, life.last_seen, life.runs_seen,
-                                   life.runs_since, life.cases, rounded(life.flaky_rate),
-                                   rounded(life.seconds_to_first), life.example}));
+    buckets.push_back(
+        Json::array({life.bucket, life.first_seen, life.last_seen, life.runs_seen, life.runs_since,
+                     life.cases, rounded(life.flaky_rate), rounded(life.seconds_to_first),
+                     fmt::format("./attest repro '{}'{}", life.example, life.repro_options)}));
   }
   return {{"lines", std::move(lines)}, {"buckets", std::move(buckets)}};
 }

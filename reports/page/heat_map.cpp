@@ -42,7 +42,7 @@ class Table {
         "<figure class=\"heat\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
         "aria-label=\"map of {0}\"><table><caption><code>{0}</code>: {1} wrong, {2} a cell"
         "</caption><thead><tr><th scope=\"col\">{3}</th>",
-        escaped(map_.tensor), total_, size_text(), corner_text());
+        shown(map_.tensor), total_, size_text(), corner_text());
     for (int column = 0; column < map_.columns; ++column) {
       html += fmt::format("<th scope=\"col\">{}</th>", column_text(column));
     }
@@ -100,15 +100,15 @@ class Table {
   std::string corner_text() const {
     const std::string rows =
         map_.row_axis == "row" ? (heads_ > 0 ? "query, head" : "row") : map_.row_axis;
-    return has_one_column() ? escaped(rows) : escaped(rows + " \\ " + map_.column_axis);
+    return has_one_column() ? shown(rows) : shown(rows + " \\ " + map_.column_axis);
   }
   std::string size_text() const {
     const auto part = [](int n, const std::string& of) {
       return fmt::format("{} {}{}", n, of, n == 1 ? "" : "s");
     };
     const std::string rows = part(map_.row_block, map_.row_axis);
-    if (has_one_column()) return escaped(rows);
-    return escaped(rows + " \u00d7 " + part(map_.column_block, map_.column_axis));
+    if (has_one_column()) return shown(rows);
+    return shown(rows + " \u00d7 " + part(map_.column_block, map_.column_axis));
   }
 
   const FaultMap& map_;

@@ -13,14 +13,16 @@ namespace attest::page {
 // page.html, the style sheet, the scripts and Chart.js, as the build found them (embed.cmake).
 extern const std::string_view kTemplate, kStyle, kScript, kChartLibrary;
 
-// For text and for attributes in double quotes.
+// For attributes in double quotes, and for texts of ours.
 std::string escaped(std::string_view text);
+// For texts of a run, without what hides or turns characters (run/text.hpp).
+std::string shown(std::string_view text);
 
 // A status never is a colour alone: a shape and the word.
 std::string_view shape_of(Status status);
 std::string status_html(Status status, std::int64_t count = 0);  // "x 7 failed"; 0: no number
 
-// Left of |, the words of the title: "7 of 88 cases failed".
+// "7 of 88 cases failed".
 std::string headline(const Results& results);
 
 std::string verdict_html(const Results& results);

@@ -114,11 +114,11 @@ function drawLine(line) {
   byId('trend-notes').replaceChildren(...(notes.length > 0 ? notes : [el('li', {}, 'No change of level, no failed case.')]));
 }
 
-function lifeRow([bucket, first, last, seen, since, count, flaky, seconds, example]) {
+function lifeRow([bucket, first, last, seen, since, count, flaky, seconds, again]) {
   const text = [night(first), night(last), since === 0 ? 'open' : `quiet for ${since} run${since === 1 ? '' : 's'}`, String(seen), String(count),
     `${short(100 * number(flaky))} %`, number(seconds) < 0 ? '\u2013' : `${short(number(seconds))} s`];
   return el('tr', {}, el('th', { scope: 'row' }, el('code', {}, bucket)), ...text.map((t) => el('td', {}, t)),
-    el('td', {}, copyButton(seeAgain(example))));
+    el('td', {}, copyButton(again)));
 }
 
 function drawTrend() {

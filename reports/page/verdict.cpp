@@ -1,6 +1,7 @@
 // The first section: what the run says, in one look.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "reports/page/page.hpp"
@@ -23,28 +24,31 @@ std::vector<StatusCount> counts_of(const Tally& t) {
       {Status::kXfail, t.xfail},     {Status::kPassed, t.passed}};
 }
 
+// That ended, that are missed by name, and that were announced alone.
 std::int64_t cases_of(const Results& results) {
-  return results.tally.total() + static_cast<std::int64_t>(results.missing.size());
+  std::int64_t announced = 0;
+  for (const RunHeader& run : results.runs) announced += run.resumed ? 0 : run.cases;
+  return std::max(announced,
+                  results.tally.total() + static_cast<std::int64_t>(results.missing.size()));
 }
 
-struct ExitMeaning {
-  const char *tone, *word, *meaning;
-};
-
-ExitMeaning meaning_of(int code) {
+// What each code means, as README has it.
+std::string_view meaning_of(int code) {
   switch (code) {
     case 0:
-      return {"good", "passed", "all passed"};
+      return "all passed";
     case 1:
-      return {"bad", "failed", "some failed, crashed, hung, were flaky or passed unexpectedly"};
+      return "some failed, crashed, hung, were flaky or passed unexpectedly";
     case 3:
-      return {"warn", "incomplete", "some planned cases did not end; what ended did not fail"};
+      return "some planned cases did not end; what ended did not fail";
     case 4:
-      return {"warn", "no verdict", "trouble of the machine or of a code object"};
+      return "trouble of the machine or of a code object";
     default:
-      return {"warn", "proves too little", "nothing ran, nothing passed, or some could not fail"};
+      return "nothing ran, nothing passed, or some could not fail";
   }
 }
+
+std::string_view tone_of(int code) { return code == 0 ? "good" : code == 1 ? "bad" : "warn"; }
 
 // 30,956,216
 std::string grouped(std::int64_t n) {
@@ -70,7 +74,7 @@ std::string failures_text(const Tally& t) {
 
 std::string fact(std::string_view name, std::string_view value) {
   if (value.empty()) return {};
-  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, escaped(value));
+  return fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", name, shown(value));
 }
 
 // What the runs say of themselves, each once: shards agree on most of it.
@@ -113,7 +117,7 @@ std::string notes_html(const Results& results) {
   const std::vector<std::string> notes = notes_of(results);
   if (notes.empty()) return {};
   std::string html = "<div class=\"notice\"><h2>Before you trust the numbers</h2><ul>";
-  for (const std::string& note : notes) html += fmt::format("<li>{}</li>", escaped(note));
+  for (const std::string& note : notes) html += fmt::format("<li>{}</li>", shown(note));
   return html + "</ul></div>";
 }
 
@@ -128,22 +132,22 @@ std::string chips_html(const Tally& tally) {
 std::string exit_html(const Results& results) {
   const int code = exit_code(results.tally);
   std::string html =
-      fmt::format("<p class=\"exit\">Exit code <b>{}</b>: {}.", code, meaning_of(code).meaning);
-  if (const auto buckets = static_cast<std::int64_t>(buckets_of(results).size()); buckets > 0) {
+      fmt::format("<p class=\"exit\">Exit code <b>{}</b>: {}.", code, meaning_of(code));
+  if (const auto buckets = static_cast<std::int64_t>(findings_of(results).size()); buckets > 0) {
     html += fmt::format(" <a href=\"#buckets\">{}</a>, one a cause.", plural(buckets, "bucket"));
   }
-  if (const auto missing = static_cast<std::int64_t>(results.missing.size()); missing > 0) {
+  if (const std::int64_t missing = cases_of(results) - results.tally.total(); missing > 0) {
     html += fmt::format(" <b>{} did not end</b>, and so ha{} no verdict.", plural(missing, "case"),
                         missing == 1 ? "s" : "ve");
   }
   return html + "</p>";
 }
 
-constexpr const char* kProves =
-    "A pass proves that, in that case, <code>o</code>, <code>lse</code> and the partials of each "
-    "split lie within bounds derived from the kernel&#8217;s contract, that no memory outside its "
-    "buffers was touched, every row it owes was written and no input changed. It proves nothing "
-    "about cases and schedules that did not run, or about speed.";
+constexpr const char* kLimits =
+    "A pass says that <code>o</code>, <code>lse</code> and the partials of each split lie within "
+    "bounds derived from the kernel&#8217;s contract, that no memory outside its buffers was "
+    "touched, every row it owes was written and no input changed; nothing of cases and schedules "
+    "that did not run, nor of speed.";
 
 }  // namespace
 
@@ -170,13 +174,15 @@ std::string headline(const Results& results) {
 }
 
 std::string verdict_html(const Results& results) {
-  const ExitMeaning exit = meaning_of(exit_code(results.tally));
+  const int code = exit_code(results.tally);
   return fmt::format(
              "<section id=\"verdict\" class=\"verdict {}\" aria-labelledby=\"headline\">"
              "<p class=\"word\">{}</p><h1 id=\"headline\">{}</h1>",
-             exit.tone, exit.word, escaped(headline(results))) +
+             tone_of(code), exit_text(code), escaped(headline(results))) +
          exit_html(results) + chips_html(results.tally) + notes_html(results) +
-         facts_html(results) + fmt::format("<p class=\"proves\">{}</p></section>", kProves);
+         facts_html(results) +
+         fmt::format("<p class=\"proves\"><span>{}</span> {}</p></section>",
+                     escaped(proof_of(results)), kLimits);
 }
 
 }  // namespace attest::page

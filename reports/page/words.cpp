@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "reports/page/page.hpp"
+#include "reports/run/text.hpp"
 
 namespace attest::page {
 
@@ -26,6 +27,8 @@ std::string escaped(std::string_view text) {
   }
   return html;
 }
+
+std::string shown(std::string_view text) { return escaped(visible(text)); }
 
 std::string_view shape_of(Status status) {
   switch (status) {
