@@ -146,7 +146,8 @@ std::string exit_html(const Results& results) {
 constexpr const char* kLimits =
     "A pass says that <code>o</code>, <code>lse</code> and the partials of each split lie within "
     "bounds derived from the kernel&#8217;s contract, that no memory outside its buffers was "
-    "touched, every row it owes was written and no input changed; nothing of cases and schedules "
+    "touched, every row it owes was written and no input changed; it says nothing of cases and "
+    "schedules "
     "that did not run, nor of speed.";
 
 }  // namespace
