@@ -13,6 +13,13 @@
 namespace attest {
 namespace {
 
+// Before any other call. HDF5 prints nothing: the trouble says it. And it does nothing when the
+// program ends: there it crashes over a file that a full disk kept it from closing.
+void begin_library() {
+  H5dont_atexit();
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
 struct NumberRow {
   Number type;
   hid_t stored;
@@ -130,7 +137,7 @@ Hdf5File::~Hdf5File() {
 }
 
 Result<std::unique_ptr<Hdf5File>> Hdf5File::create(const std::string& path, Hdf5Style style) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // the trouble says it
+  begin_library();
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   impl->written_as = path + ".part";
@@ -149,7 +156,7 @@ Result<std::unique_ptr<Hdf5File>> Hdf5File::create(const std::string& path, Hdf5
 }
 
 Result<std::unique_ptr<Hdf5File>> Hdf5File::open(const std::string& path) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  begin_library();
   auto impl = std::make_unique<Impl>();
   impl->path = path;
   std::error_code none;  // a name that no file can have is none that is there

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# golden_read_test.sh PROGRAM FOLDER: the shipped golden files, and a capture, as h5py and h5dump read them. Each half is
-# skipped where its package is missing; exit code 77, which ctest shows as skipped, where both are.
+# golden_read_test.sh PROGRAM FOLDER: the shipped golden files, and a capture, as h5py and h5dump read them. Each half
+# is skipped where its package is missing; exit code 77, which ctest shows as skipped, where both are.
 set -euo pipefail
 program=$1 folder=$2 did=
 work=$(mktemp -d)
@@ -34,11 +34,13 @@ for path in files + [sys.argv[2]]:
             rows = case.attrs["rows"]
             check(case.attrs["token"].startswith(b"v1:k="), "a token")
             if "row_xxh3_128" in case:
-                check(case["row_xxh3_128"].shape == (rows, 16) and case["row_xxh3_128"].dtype == np.uint8, "hashes")
+                hashes = case["row_xxh3_128"]
+                check(hashes.shape == (rows, 16) and hashes.dtype == np.uint8, "hashes")
                 continue
             for name in ("o_hi", "o_lo", "sum_a_abs_v", "sum_a_dev", "sum_aa_vv", "sum_a_spread_dev"):
                 check(case[name].shape == (rows, 512) and case[name].dtype == np.float64, name)
-                check(case[name].fletcher32 and case[name].shuffle and case[name].compression == "gzip", name + " filters")
+                filters = case[name].fletcher32 and case[name].shuffle and case[name].compression == "gzip"
+                check(filters, name + " filters")
             o, lse = case["o_hi"][...], case["lse_hi"][...]
             check((np.abs(case["o_lo"][...]) <= np.spacing(np.abs(o)) / 2).all(), "low parts are below half an ulp")
             check((np.abs(o) <= case["sum_a_abs_v"][...] * (1 + 1e-6)).all(), "|o| <= sum a|v|")
