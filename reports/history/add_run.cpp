@@ -16,7 +16,7 @@ class Adding {
   explicit Adding(Sqlite& db) : db_(db) {}
 
   void run(const Results& results) {
-    run_ = id_of_run(results.header());
+    run_ = id_of_run(results.header(), shard_of(results));
     std::map<std::string_view, std::int64_t> drawn;
     std::vector<std::pair<Id, const CaseRecord*>> kept;
     for (const CaseRecord& record : results.cases) {
@@ -39,10 +39,18 @@ class Adding {
            is_finding(record.verdict.status) || record.verdict.status == Status::kFlaky;
   }
 
-  Id id_of_run(const RunHeader& h) {
+  // Shards that were merged are none.
+  static std::string shard_of(const Results& results) {
+    const std::string& first = results.header().shard;
+    const bool is_one = std::all_of(results.runs.begin(), results.runs.end(),
+                                    [&](const RunHeader& run) { return run.shard == first; });
+    return is_one ? first : std::string{};
+  }
+
+  Id id_of_run(const RunHeader& h, const std::string& shard) {
     if (!find_run_.with(h.run).step()) {
       insert_run_
-          .with(h.run, h.started, h.command, h.device, h.machine, h.build, h.bounds,
+          .with(h.run, h.started, h.command, shard, h.device, h.machine, h.build, h.bounds,
                 h.repro_options)
           .run();
       return sqlite3_last_insert_rowid(db_.get());
@@ -97,8 +105,8 @@ class Adding {
   SqliteStatement find_run_{db_, "SELECT id FROM runs WHERE run = ?"};
   SqliteStatement insert_run_{
       db_,
-      "INSERT INTO runs(run, started, command, device, machine, build, bounds, "
-      "repro_options, seconds, interrupted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, 0, 0)"};
+      "INSERT INTO runs(run, started, command, shard, device, machine, build, bounds, "
+      "repro_options, seconds, interrupted) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)"};
   SqliteStatement find_token_{db_, "SELECT id FROM tokens WHERE token = ?"};
   SqliteStatement insert_token_{db_, "INSERT INTO tokens(token, kernel) VALUES(?, ?)"};
   SqliteStatement find_bucket_{db_, "SELECT id FROM buckets WHERE bucket = ?"};

@@ -88,9 +88,10 @@ Result<std::map<std::string, double, std::less<>>> History::costs(const std::str
 
 Result<std::vector<KeptRun>> History::runs(int most) const {
   return caught<std::vector<KeptRun>>([&] {
-    SqliteStatement newest(*db_,
-                           "SELECT run, started, command, device, machine, build, bounds, seconds, "
-                           "interrupted, id FROM runs ORDER BY started DESC, id DESC LIMIT ?");
+    SqliteStatement newest(
+        *db_,
+        "SELECT run, started, command, shard, device, machine, build, bounds, seconds, "
+        "interrupted, id FROM runs ORDER BY started DESC, id DESC LIMIT ?");
     SqliteStatement counts(*db_,
                            "SELECT status, count(*) FROM cases WHERE run = ?1 GROUP BY status "
                            "UNION ALL SELECT status, cases FROM drawn WHERE run = ?1");
@@ -98,13 +99,13 @@ Result<std::vector<KeptRun>> History::runs(int most) const {
     for (newest.with(std::int64_t{most}); newest.step();) {
       KeptRun& run = runs.emplace_back();
       int column = 0;
-      for (std::string* text : {&run.run, &run.started, &run.command, &run.device, &run.machine,
-                                &run.build, &run.bounds}) {
+      for (std::string* text : {&run.run, &run.started, &run.command, &run.shard, &run.device,
+                                &run.machine, &run.build, &run.bounds}) {
         *text = newest.text(column++);
       }
-      run.seconds = newest.real(7);
-      run.tally.interrupted = newest.number(8) != 0;
-      for (counts.with(newest.number(9)); counts.step();) {
+      run.seconds = newest.real(8);
+      run.tally.interrupted = newest.number(9) != 0;
+      for (counts.with(newest.number(10)); counts.step();) {
         const Status status = status_named(counts.text(0));
         for (std::int64_t i = 0; i < counts.number(1); ++i) run.tally.add(status);
       }

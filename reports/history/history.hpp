@@ -17,7 +17,7 @@ class Sqlite;
 
 // What a history knows of one run.
 struct KeptRun {
-  std::string run, started, command, device, machine, build, bounds;  // of its RunHeader
+  std::string run, started, command, shard, device, machine, build, bounds;  // of its RunHeader
   Tally tally;  // interrupted where planned cases did not end
   double seconds = 0;
 };
@@ -37,7 +37,8 @@ class History {
   // Trouble kUsage: results that name no run; kInfra: the disk.
   Outcome add(const Results& results);
 
-  // The lines of the newest `most_runs` runs, the buckets of all.
+  // The lines of the newest `most_runs` runs, the buckets of all. The shards that one night began
+  // make one point of a line.
   Result<Trend> trend(int most_runs = 200) const;
   // Milliseconds of a case on the device, by its token: the median of the last 5.
   Result<std::map<std::string, double, std::less<>>> costs(const std::string& device) const;

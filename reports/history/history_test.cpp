@@ -181,6 +181,28 @@ TEST_F(HistoryTest, HasPointsOverTheSameCasesOnly) {
   EXPECT_LT(line.points[1].largest, 1);
 }
 
+TEST_F(HistoryTest, MakesOnePointOfTheShardsOfANight) {
+  const std::vector<CaseRecord> all = cases_of(40);
+  int run = 0;
+  for (int night = 0; night < 3; ++night) {
+    for (int shard = 0; shard < 2; ++shard) {
+      if (night == 1 && shard == 0) continue;  // that was lost
+      // Costs, and so shards, are others each night.
+      const auto middle = all.begin() + 20 + night;
+      Results results = run_of(
+          night, shard == 0 ? std::vector(all.begin(), middle) : std::vector(middle, all.end()));
+      results.runs[0].run = std::to_string(run++);
+      results.runs[0].shard = fmt::format("{}/2", shard + 1);
+      add(results);
+    }
+  }
+  const TrendLine line = open().trend()->lines.at(1);
+  ASSERT_EQ(line.points.size(), 2u);
+  EXPECT_EQ(line.points[0].cases, 40);
+  EXPECT_EQ(line.points[1].started, "2026-01-03T02:00:00Z");
+  EXPECT_EQ(open().runs(9)->at(2).shard, "2/2");
+}
+
 TEST(ComparableRuns, AreLedByTheNewestThatIsNotSmall) {
   using Sets = std::vector<std::vector<std::int64_t>>;
   EXPECT_TRUE(comparable(Sets{{}, {}}).runs.empty());

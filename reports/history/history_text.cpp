@@ -4,10 +4,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <optional>
 
+#include "reports/history/dates.hpp"
 #include "reports/run/text.hpp"
 #include "reports/run/verdict_json.hpp"
 
@@ -19,22 +17,6 @@ constexpr std::size_t kMostBuckets = 20;
 
 std::string_view day_of(std::string_view started) { return started.substr(0, 10); }
 
-std::optional<std::chrono::sys_days> date_of(std::string_view text) {
-  int parts[3] = {};
-  constexpr int kBegin[] = {0, 5, 8}, kLength[] = {4, 2, 2};
-  if (text.size() < 10) return std::nullopt;
-  for (int i = 0; i < 3; ++i) {
-    const char* const begin = text.data() + kBegin[i];
-    if (std::from_chars(begin, begin + kLength[i], parts[i]).ptr != begin + kLength[i])
-      return std::nullopt;
-  }
-  const std::chrono::year_month_day date{std::chrono::year(parts[0]),
-                                         std::chrono::month(static_cast<unsigned>(parts[1])),
-                                         std::chrono::day(static_cast<unsigned>(parts[2]))};
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date);
-}
-
 // "1 case", "2 cases".
 std::string counted(std::int64_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
@@ -45,7 +27,8 @@ std::string runs_text(const std::vector<KeptRun>& runs) {
       fmt::format("{}, the newest last\n", counted(static_cast<std::int64_t>(runs.size()), "run"));
   std::string build;
   for (const KeptRun& run : runs) {
-    text += fmt::format("  {:<20}  {}  {}  {}  {:.0f} s", run.started, run.device, run.command,
+    text += fmt::format("  {:<20}  {}  {}  {}  {:.0f} s", run.started, run.device,
+                        run.command + (run.shard.empty() ? "" : ", shard " + run.shard),
                         tally_text(run.tally), run.seconds);
     if (run.build != build) text += "  " + run.build;  // where it changed
     build = run.build;
@@ -76,16 +59,20 @@ std::string line_text(const TrendLine& line) {
   return text;
 }
 
+std::string age_text(const std::string& since, const std::string& now) {
+  const int hours = hours_between(since, now);
+  return hours < 0 ? "some time" : counted(hours / 24, "day");
+}
+
 std::string bucket_text(const BucketLife& life, const std::string& now) {
   const bool is_open = life.runs_since == 0;
   std::string text = fmt::format("  {:<6}  {}  {} in {}, first {}", is_open ? "open" : "closed",
                                  life.bucket, counted(life.cases, "case"),
                                  counted(life.runs_seen, "run"), day_of(life.first_seen));
-  text += is_open
-              ? fmt::format(", {} ago, last {}", counted(days_between(life.first_seen, now), "day"),
-                            day_of(life.last_seen))
-              : fmt::format(", last {}, not in {} of its cases since", day_of(life.last_seen),
-                            counted(life.runs_since, "run"));
+  text += is_open ? fmt::format(", {} ago, last {}", age_text(life.first_seen, now),
+                                day_of(life.last_seen))
+                  : fmt::format(", last {}, not in {} of its cases since", day_of(life.last_seen),
+                                counted(life.runs_since, "run"));
   if (life.flaky_rate > 0) text += fmt::format("; {:.0f} % flaky", 100 * life.flaky_rate);
   text += fmt::format("; first case after {:.1f} s\n", life.seconds_to_first);
   if (is_open)
@@ -124,9 +111,10 @@ Json json_of(const BucketLife& b) {
 }
 
 Json json_of(const KeptRun& run) {
-  return {{"run", run.run},       {"started", run.started},      {"command", run.command},
-          {"device", run.device}, {"machine", run.machine},      {"build", run.build},
-          {"bounds", run.bounds}, {"tally", to_json(run.tally)}, {"seconds", run.seconds}};
+  return {{"run", run.run},        {"started", run.started}, {"command", run.command},
+          {"shard", run.shard},    {"device", run.device},   {"machine", run.machine},
+          {"build", run.build},    {"bounds", run.bounds},   {"tally", to_json(run.tally)},
+          {"seconds", run.seconds}};
 }
 
 template <class T>
@@ -137,12 +125,6 @@ Json json_of(const std::vector<T>& all) {
 }
 
 }  // namespace
-
-int days_between(const std::string& from, const std::string& to) {
-  const auto begin = date_of(from), end = date_of(to);
-  if (!begin || !end) return -1;
-  return static_cast<int>((*end - *begin).count());
-}
 
 bool is_family(const TrendLine& line, const std::string& glob) {
   if (fnmatch(glob.c_str(), line.family.c_str(), 0) == 0) return true;

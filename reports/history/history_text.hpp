@@ -19,7 +19,4 @@ bool is_family(const TrendLine& line, const std::string& glob);
 // counts in line.changes.
 std::string change_text(const TrendLine& line, std::size_t change);
 
-// Days from one date "2026-11-30..." to another; -1 where one is none.
-int days_between(const std::string& from, const std::string& to);
-
 }  // namespace attest

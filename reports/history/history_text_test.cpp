@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "reports/history/dates.hpp"
+
 namespace attest {
 namespace {
 
@@ -30,9 +32,9 @@ Trend trend() {
 }
 
 std::vector<KeptRun> runs() {
-  KeptRun run{
-      "r", "2026-11-30T02:00:00Z", "nightly --tier smoke", "emu:gfx942", "a CPU", "0.1.0", "1", {},
-      12};
+  KeptRun run;
+  run.run = "r", run.started = "2026-11-30T02:00:00Z", run.command = "nightly --tier smoke";
+  run.shard = "2/4", run.device = "emu:gfx942", run.build = "0.1.0", run.seconds = 12;
   for (int i = 0; i < 88; ++i) run.tally.add(Status::kPassed);
   return {run};
 }
@@ -41,7 +43,8 @@ TEST(HistoryText, TellsRunsTrendsInWordsAndTheAgeOfBuckets) {
   EXPECT_EQ(
       history_as_text(runs(), trend()),
       "1 run, the newest last\n"
-      "  2026-11-30T02:00:00Z  emu:gfx942  nightly --tier smoke  passed 88  12 s  0.1.0\n"
+      "  2026-11-30T02:00:00Z  emu:gfx942  nightly --tier smoke, shard 2/4  passed 88  12 s  "
+      "0.1.0\n"
       "error / bound: quantiles over cases of each case's largest\n"
       "  mla_decode emu:gfx942 lse                 4 runs of the same 88 cases; newest: median "
       "0.6, p99 0.75, largest 0.9\n"
@@ -73,11 +76,12 @@ TEST(HistoryText, FindsAFamilyByAGlobOrAWord) {
   EXPECT_FALSE(is_family(line(), "*o"));
 }
 
-TEST(HistoryText, CountsDaysOverMonthsAndLeapYears) {
-  EXPECT_EQ(days_between("2026-11-30T23:59:59Z", "2026-12-01T00:00:00Z"), 1);
-  EXPECT_EQ(days_between("2028-02-28", "2028-03-01"), 2);
-  EXPECT_EQ(days_between("", "2028-03-01"), -1);
-  EXPECT_EQ(days_between("2028-13-01", "2028-03-01"), -1);
+TEST(HistoryText, CountsHoursOverMonthsAndLeapYears) {
+  EXPECT_EQ(hours_between("2026-11-30T23:30:00Z", "2026-12-01T01:29:59Z"), 1);
+  EXPECT_EQ(hours_between("2028-02-28T00:00:00Z", "2028-03-01T00:00:00Z"), 48);
+  EXPECT_EQ(hours_between("2028-03-01T00:00:00Z", "2028-02-28T00:00:00Z"), -1);
+  EXPECT_EQ(hours_between("", "2028-03-01T00:00:00Z"), -1);
+  EXPECT_EQ(hours_between("2028-13-01T00:00:00Z", "2028-03-01T00:00:00Z"), -1);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@ CREATE TABLE runs (
   run TEXT NOT NULL UNIQUE,      -- RunHeader::run
   started TEXT NOT NULL,         -- UTC, "2026-11-30T02:00:00Z": its order is that of time
   command TEXT NOT NULL,
+  shard TEXT NOT NULL,           -- "2/4"; empty: all of it
   device TEXT NOT NULL,
   machine TEXT NOT NULL,
   build TEXT NOT NULL,

@@ -10,6 +10,7 @@
 
 #include "harness/core/verdict.hpp"
 #include "reports/history/change_points.hpp"
+#include "reports/history/dates.hpp"
 #include "reports/run/no_news.hpp"
 #include "reports/run/phases.hpp"
 
@@ -18,50 +19,78 @@ namespace {
 
 using Id = std::int64_t;
 
-struct RunOfLine {
-  Id id = 0;
-  std::string run, started, build, device;
+// What makes a point of a line: a run, or the shards of one.
+struct Night {
+  std::vector<Id> runs;
+  std::string run, started, build, device;  // of the first
+  std::string of, shards;                   // its device, build, command; " 1/4 3/4"
 };
 
-// What the runs of one device have of one kernel. The vectors are as long as the runs.
+// What the nights have of one kernel on one device. The vectors are as long as the nights.
 struct Family {
   std::vector<std::vector<Id>> cases;                                             // sorted
   std::vector<std::set<Id>> failed;                                               // of these
   std::map<std::string, std::vector<std::vector<std::pair<Id, double>>>> ratios;  // by tensor
 };
 
-std::vector<RunOfLine> newest_runs(Sqlite& db, int most) {
-  SqliteStatement statement(db,
-                            "SELECT id, run, started, build, device FROM runs "
-                            "ORDER BY started DESC, id DESC LIMIT ?");
-  std::vector<RunOfLine> runs;
-  for (statement.with(Id{most}); statement.step();) {
-    runs.push_back({statement.number(0), statement.text(1), statement.text(2), statement.text(3),
-                    statement.text(4)});
+// A shard belongs to the newest night that lacks it and began less than half a day before.
+Night* night_of(std::vector<Night>& nights, const std::string& of, const std::string& shard,
+                const std::string& started) {
+  if (shard.empty()) return nullptr;
+  for (auto night = nights.rbegin(); night != nights.rend(); ++night) {
+    const int hours = hours_between(night->started, started);
+    if (hours < 0 || hours >= 12) break;
+    if (night->of == of && night->shards.find(" " + shard) == std::string::npos) return &*night;
   }
-  std::reverse(runs.begin(), runs.end());
-  return runs;
+  return nullptr;
+}
+
+std::vector<Night> newest_nights(Sqlite& db, int most) {
+  SqliteStatement runs(db,
+                       "SELECT id, run, started, build, device, shard, command FROM runs "
+                       "ORDER BY started, id");
+  std::vector<Night> nights;
+  while (runs.step()) {
+    const std::string shard = runs.text(5), started = runs.text(2);
+    const std::string of = fmt::format("{} {} {} {}", runs.text(4), runs.text(3), runs.text(6),
+                                       shard.substr(std::min(shard.find('/'), shard.size())));
+    Night* night = night_of(nights, of, shard, started);
+    if (night == nullptr) {
+      night = &nights.emplace_back(
+          Night{{}, runs.text(1), started, runs.text(3), runs.text(4), of, {}});
+    }
+    night->runs.push_back(runs.number(0));
+    if (!shard.empty()) night->shards += " " + shard;
+  }
+  const auto kept = std::min(nights.size(), static_cast<std::size_t>(std::max(most, 0)));
+  nights.erase(nights.begin(), nights.end() - static_cast<std::ptrdiff_t>(kept));
+  return nights;
 }
 
 class Reading {
  public:
-  Reading(Sqlite& db, const std::vector<RunOfLine>& runs) : db_(db), runs_(runs) {}
+  Reading(Sqlite& db, const std::vector<Night>& nights) : db_(db), nights_(nights) {}
 
   // By kernel and device.
   std::map<std::pair<std::string, std::string>, Family> read() && {
-    for (std::size_t i = 0; i < runs_.size(); ++i) read_ratios(i, read_cases(i));
+    for (std::size_t i = 0; i < nights_.size(); ++i) {
+      for (const Id run : nights_[i].runs) read_ratios(i, run, read_cases(i, run));
+    }
+    for (auto& [name, family] : families_) {
+      for (std::vector<Id>& cases : family.cases) std::sort(cases.begin(), cases.end());
+    }
     return std::move(families_);
   }
 
  private:
   using FamilyOfCase = std::vector<std::pair<Id, Family*>>;  // sorted by token
 
-  FamilyOfCase read_cases(std::size_t i) {
+  FamilyOfCase read_cases(std::size_t i, Id run) {
     FamilyOfCase family_of;
-    for (cases_.with(runs_[i].id, kDrawnPhase); cases_.step();) {
-      Family& family = families_[{cases_.text(2), runs_[i].device}];
-      family.cases.resize(runs_.size());
-      family.failed.resize(runs_.size());
+    for (cases_.with(run, kDrawnPhase); cases_.step();) {
+      Family& family = families_[{cases_.text(2), nights_[i].device}];
+      family.cases.resize(nights_.size());
+      family.failed.resize(nights_.size());
       const Id token = cases_.number(0);
       family.cases[i].push_back(token);
       if (cases_.number(1) != 0) family.failed[i].insert(token);
@@ -69,20 +98,20 @@ class Reading {
     }
     return family_of;
   }
-  void read_ratios(std::size_t i, const FamilyOfCase& family_of) {
+  void read_ratios(std::size_t i, Id run, const FamilyOfCase& family_of) {
     auto at = family_of.begin();
-    for (ratios_.with(runs_[i].id); ratios_.step();) {
+    for (ratios_.with(run); ratios_.step();) {
       const Id token = ratios_.number(0);
       while (at != family_of.end() && at->first < token) ++at;
       if (at == family_of.end() || at->first != token) continue;  // of a drawn case
       auto& of_tensor = at->second->ratios[ratios_.text(1)];
-      of_tensor.resize(runs_.size());
+      of_tensor.resize(nights_.size());
       of_tensor[i].emplace_back(token, ratios_.real(2));
     }
   }
 
   Sqlite& db_;
-  const std::vector<RunOfLine>& runs_;
+  const std::vector<Night>& nights_;
   std::map<std::pair<std::string, std::string>, Family> families_;
   // In the order of the primary key: sorted by token.
   SqliteStatement cases_{
@@ -101,9 +130,9 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(std::max(place, 0.0))];
 }
 
-TrendPoint point_of(const RunOfLine& run, const Comparable& same, const std::set<Id>& failed,
+TrendPoint point_of(const Night& night, const Comparable& same, const std::set<Id>& failed,
                     const std::vector<std::pair<Id, double>>& ratios) {
-  TrendPoint point{run.run, run.started, run.build};
+  TrendPoint point{night.run, night.started, night.build};
   point.cases = static_cast<Id>(same.cases.size());
   for (const Id token : failed) {
     point.failed += std::binary_search(same.cases.begin(), same.cases.end(), token) ? 1 : 0;
@@ -133,14 +162,14 @@ std::vector<int> changes_of(const std::vector<TrendPoint>& points) {
 }
 
 std::vector<TrendLine> lines_of(Sqlite& db, int most_runs) {
-  const std::vector<RunOfLine> runs = newest_runs(db, most_runs);
+  const std::vector<Night> nights = newest_nights(db, most_runs);
   std::vector<TrendLine> lines;
-  for (const auto& [name, family] : Reading(db, runs).read()) {
+  for (const auto& [name, family] : Reading(db, nights).read()) {
     const Comparable same = comparable(family.cases);
     for (const auto& [tensor, ratios] : family.ratios) {
       TrendLine line{fmt::format("{} {} {}", name.first, name.second, tensor), {}, {}};
       for (const int i : same.runs) {
-        line.points.push_back(point_of(runs[i], same, family.failed[i], ratios[i]));
+        line.points.push_back(point_of(nights[i], same, family.failed[i], ratios[i]));
       }
       line.changes = changes_of(line.points);
       lines.push_back(std::move(line));
