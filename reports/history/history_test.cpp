@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <numeric>
 
 #include "reports/history/migrations.hpp"
 #include "reports/history/sqlite.hpp"
@@ -203,7 +204,7 @@ TEST_F(HistoryTest, MakesOnePointOfTheShardsOfANight) {
   EXPECT_EQ(open().runs(9)->at(2).shard, "2/2");
 }
 
-TEST(ComparableRuns, AreLedByTheNewestThatIsNotSmall) {
+TEST(ComparableRuns, AreManyOverManyCases) {
   using Sets = std::vector<std::vector<std::int64_t>>;
   EXPECT_TRUE(comparable(Sets{{}, {}}).runs.empty());
   EXPECT_EQ(comparable(Sets{{1, 2, 3, 4}, {}, {1, 2, 3, 4}, {4}}).runs, (std::vector{0, 2}));
@@ -212,6 +213,16 @@ TEST(ComparableRuns, AreLedByTheNewestThatIsNotSmall) {
   EXPECT_EQ(comparable(Sets{{2, 3, 4}, {1, 2, 3}, {1, 2, 3, 4}}).runs, (std::vector{1, 2}));
   EXPECT_EQ(comparable(Sets{{1, 2, 3, 9}, {1, 2, 3}, {1, 2, 3, 4}}).cases,
             (std::vector<std::int64_t>{1, 2, 3}));
+}
+
+TEST(ComparableRuns, OfANightlyHoldTheWeeklyRunOfALargerTier) {
+  std::vector<std::int64_t> nightly(8), weekly(80);
+  std::iota(nightly.begin(), nightly.end(), 1);
+  std::iota(weekly.begin(), weekly.end(), 1);
+  const Comparable same =
+      comparable({weekly, nightly, nightly, nightly, nightly, nightly, nightly, weekly});
+  EXPECT_EQ(same.runs.size(), 8u);
+  EXPECT_EQ(same.cases, nightly);
 }
 
 TEST_F(HistoryTest, TellsTheLifeOfABucket) {

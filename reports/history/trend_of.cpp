@@ -178,6 +178,24 @@ std::vector<TrendLine> lines_of(Sqlite& db, int most_runs) {
   return lines;
 }
 
+Comparable led_by(int leader, const CasesOfRuns& cases_of_runs) {
+  constexpr std::size_t kLeastNumerator = 3, kLeastDenominator = 4;
+  Comparable same{{leader}, cases_of_runs[leader]};
+  for (int i = static_cast<int>(cases_of_runs.size()) - 1; i >= 0; --i) {
+    const std::vector<Id>& cases = cases_of_runs[i];
+    if (i == leader || cases.empty()) continue;
+    std::vector<Id> common;
+    std::set_intersection(same.cases.begin(), same.cases.end(), cases.begin(), cases.end(),
+                          std::back_inserter(common));
+    if (kLeastDenominator * common.size() < kLeastNumerator * cases_of_runs[leader].size())
+      continue;
+    same.cases = std::move(common);
+    same.runs.push_back(i);
+  }
+  std::sort(same.runs.begin(), same.runs.end());
+  return same;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return quantile(values, 0.5);
@@ -234,29 +252,23 @@ std::vector<BucketLife> buckets_in(Sqlite& db) {
 
 }  // namespace
 
-Comparable comparable(const std::vector<std::vector<std::int64_t>>& cases_of_runs) {
-  constexpr std::size_t kLeastNumerator = 3, kLeastDenominator = 4;
-  std::size_t largest = 0;
-  for (const auto& cases : cases_of_runs) largest = std::max(largest, cases.size());
-  Comparable same;
-  std::size_t leader = 0;
-  for (int i = static_cast<int>(cases_of_runs.size()) - 1; i >= 0; --i) {
-    const std::vector<Id>& cases = cases_of_runs[i];
-    if (leader == 0) {
-      if (cases.empty() || 2 * cases.size() < largest) continue;
-      same.cases = cases;
-      leader = cases.size();
-    } else {
-      std::vector<Id> common;
-      std::set_intersection(same.cases.begin(), same.cases.end(), cases.begin(), cases.end(),
-                            std::back_inserter(common));
-      if (common.empty() || kLeastDenominator * common.size() < kLeastNumerator * leader) continue;
-      same.cases = std::move(common);
-    }
-    same.runs.push_back(i);
+Comparable comparable(const CasesOfRuns& cases_of_runs) {
+  constexpr int kCandidates = 14;
+  const int count = static_cast<int>(cases_of_runs.size());
+  Comparable best;
+  double best_score = 0;
+  std::set<int> tried;
+  for (int i = count - 1; i >= std::max(0, count - kCandidates); --i) {
+    if (cases_of_runs[i].empty() || tried.contains(i)) continue;
+    Comparable led = led_by(i, cases_of_runs);
+    tried.insert(led.runs.begin(), led.runs.end());
+    const double score =
+        static_cast<double>(led.runs.size()) * std::log2(1 + static_cast<double>(led.cases.size()));
+    if (score <= best_score) continue;
+    best_score = score;
+    best = std::move(led);
   }
-  std::reverse(same.runs.begin(), same.runs.end());
-  return same;
+  return best;
 }
 
 Trend trend_of(Sqlite& db, int most_runs) {
