@@ -178,8 +178,9 @@ std::vector<TrendLine> lines_of(Sqlite& db, int most_runs) {
   return lines;
 }
 
+constexpr double kLeastShare = 0.75;  // of the leader's cases, common to all
+
 Comparable led_by(int leader, const CasesOfRuns& cases_of_runs) {
-  constexpr std::size_t kLeastNumerator = 3, kLeastDenominator = 4;
   Comparable same{{leader}, cases_of_runs[leader]};
   for (int i = static_cast<int>(cases_of_runs.size()) - 1; i >= 0; --i) {
     const std::vector<Id>& cases = cases_of_runs[i];
@@ -187,8 +188,10 @@ Comparable led_by(int leader, const CasesOfRuns& cases_of_runs) {
     std::vector<Id> common;
     std::set_intersection(same.cases.begin(), same.cases.end(), cases.begin(), cases.end(),
                           std::back_inserter(common));
-    if (kLeastDenominator * common.size() < kLeastNumerator * cases_of_runs[leader].size())
+    if (static_cast<double>(common.size()) <
+        kLeastShare * static_cast<double>(cases_of_runs[leader].size())) {
       continue;
+    }
     same.cases = std::move(common);
     same.runs.push_back(i);
   }
@@ -261,9 +264,15 @@ Comparable comparable(const CasesOfRuns& cases_of_runs) {
   for (int i = count - 1; i >= std::max(0, count - kCandidates); --i) {
     if (cases_of_runs[i].empty() || tried.contains(i)) continue;
     Comparable led = led_by(i, cases_of_runs);
-    tried.insert(led.runs.begin(), led.runs.end());
+    // What has hardly more cases would lead the same.
+    for (const int run : led.runs) {
+      if (kLeastShare * static_cast<double>(cases_of_runs[run].size()) <=
+          static_cast<double>(led.cases.size())) {
+        tried.insert(run);
+      }
+    }
     const double score =
-        static_cast<double>(led.runs.size()) * std::log2(1 + static_cast<double>(led.cases.size()));
+        static_cast<double>(led.runs.size()) * std::cbrt(static_cast<double>(led.cases.size()));
     if (score <= best_score) continue;
     best_score = score;
     best = std::move(led);

@@ -15,9 +15,9 @@ Trend trend_of(Sqlite& db, int most_runs);
 // Sets of cases (sorted), one a run, oldest first; which of the runs can be compared, and their
 // common cases. One run leads; from the newest to the oldest each other joins that leaves at least
 // 3/4 of the leader's cases common to all. The leader is that of the newest 14 (two weeks of a
-// nightly, and so the weekly run of a larger tier too) that gives most points, times the bits of
-// their number of cases: rather many nights of a small tier than few of a large one, but not one
-// case of all.
+// nightly, and so the weekly run of a larger tier too) that gives most points, times the cube root
+// of their number of cases: rather many nights of a small tier than a few of a large one, but not
+// one case of all.
 using CasesOfRuns = std::vector<std::vector<std::int64_t>>;
 struct Comparable {
   std::vector<int> runs;  // oldest first
