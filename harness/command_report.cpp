@@ -9,6 +9,7 @@
 #include "harness/report_files.hpp"
 #include "harness/result_files.hpp"
 #include "reports/history/history.hpp"
+#include "reports/run/say.hpp"
 #include "reports/run/summary.hpp"
 
 namespace attest {
@@ -43,7 +44,7 @@ Outcome write_reports(const ReportRequest& request, const ReportFormat& format,
   if (!request.folder.empty()) {
     const Outcome written = write_report_files(results, trend, request.folder);
     if (!written.ok()) return written;
-    fmt::print(stderr, "attest: reports in {}: {}\n", request.folder, tally_text(results.tally));
+    say("attest: reports in {}: {}\n", request.folder, tally_text(results.tally));
     if (request.format.empty() && request.out.empty()) return Done{};
   }
   const std::string text = format.render(results, trend);
@@ -60,7 +61,7 @@ int command_report(const ReportRequest& request) {
   if (!results.ok()) return report_trouble(results.trouble());
   const auto trend = trend_of(request.history);
   if (!trend.ok()) return report_trouble(trend.trouble());
-  for (const std::string& note : notes_of(*results)) fmt::print(stderr, "attest: {}\n", note);
+  for (const std::string& note : notes_of(*results)) say("attest: {}\n", note);
   const int code = run_exit_code(*results);
   const Outcome written = write_reports(request, **format, *results, *trend);
   return written.ok() ? code : worse_of(code, report_trouble(written.trouble()));

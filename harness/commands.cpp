@@ -9,6 +9,7 @@
 
 #include "harness/device/device_list.hpp"
 #include "harness/shell_word.hpp"
+#include "reports/run/say.hpp"
 
 namespace attest {
 
@@ -31,7 +32,7 @@ std::string repro_options(const CommonOptions& common) {
 }
 
 int report_trouble(const Trouble& trouble) {
-  fmt::print(stderr, "attest: {}\n", trouble.text);
+  say("attest: {}\n", trouble.text);
   return trouble.kind == TroubleKind::kUsage ? 2 : 4;
 }
 

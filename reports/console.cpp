@@ -21,6 +21,7 @@
 #include "reports/format.hpp"
 #include "reports/run/phases.hpp"
 #include "reports/run/progress.hpp"
+#include "reports/run/say.hpp"
 
 namespace attest {
 namespace {
@@ -56,9 +57,8 @@ class Console : public Reporter {
     again_ = header.again;
     if (!progress_) return;
     progress_->begin(header.cases);
-    fmt::print(stderr, "{} case{} on {}, {}{}\n", header.cases, header.cases == 1 ? "" : "s",
-               header.device, header.machine,
-               lists_all() ? "" : "; those that pass are counted, -v lists them");
+    say("{} case{} on {}, {}{}\n", header.cases, header.cases == 1 ? "" : "s", header.device,
+        header.machine, lists_all() ? "" : "; those that pass are counted, -v lists them");
     try {
       ticker_ = std::jthread([this](const std::stop_token& stop) { tick(stop); });
     } catch (const std::system_error&) {  // no memory for its stack: the line moves with the cases
@@ -85,8 +85,8 @@ class Console : public Reporter {
     if (!is_listed(record)) return;
     if (progress_) progress_->clear();
     if (is_known && !lists_all()) {
-      fmt::print(to_, "{} {}  again {}\n", status_word(verdict.status, coloured_),
-                 printable(record.token), printable(verdict.bucket));
+      print("{} {}  again {}\n", status_word(verdict.status, coloured_), printable(record.token),
+            printable(verdict.bucket));
     } else {
       print_case(record);
     }
@@ -97,11 +97,11 @@ class Console : public Reporter {
     ticker_ = {};
     if (progress_) progress_->clear();
     const std::string of_all = tally.total() > cases_ ? "" : fmt::format(" of {}", cases_);
-    fmt::print(to_, "{}{} cases: {}; {} elements judged in {:.1f} s\n", tally.total(), of_all,
-               tally_text(tally), checked_, seconds);
+    print("{}{} cases: {}; {} elements judged in {:.1f} s\n", tally.total(), of_all,
+          tally_text(tally), checked_, seconds);
     if (with_remarks_ > 0 && !verbose_) {
-      fmt::print(to_, "remarks on {} case{}, of what no result can show: -v lists them\n",
-                 with_remarks_, with_remarks_ == 1 ? "" : "s");
+      print("remarks on {} case{}, of what no result can show: -v lists them\n", with_remarks_,
+            with_remarks_ == 1 ? "" : "s");
     }
     if (cases_ > 1) print_buckets();
     flush();
@@ -143,21 +143,21 @@ class Console : public Reporter {
 
   void print_case(const CaseRecord& record) {
     const Verdict& verdict = record.verdict;
-    fmt::print(to_, "{} {}  {}{}{}{:.0f} ms\n", status_word(verdict.status, coloured_),
-               printable(record.token), worst_text(verdict), seen_text(verdict.evidence),
-               schedules_text(verdict), record.total_ms);
+    print("{} {}  {}{}{}{:.0f} ms\n", status_word(verdict.status, coloured_),
+          printable(record.token), worst_text(verdict), seen_text(verdict.evidence),
+          schedules_text(verdict), record.total_ms);
     if (verbose_) {
       for (const std::string& remark : verdict.remarks) {
-        fmt::print(to_, "         remark {}\n", printable(remark.substr(0, remark.find('\n'))));
+        print("         remark {}\n", printable(remark.substr(0, remark.find('\n'))));
       }
     }
     if (verdict.status == Status::kPassed) return;
-    fmt::print(to_, "         {}\n", indented(printable(verdict.reason)));
-    if (!verdict.blame.empty()) fmt::print(to_, "         blame {}\n", printable(verdict.blame));
+    print("         {}\n", indented(printable(verdict.reason)));
+    if (!verdict.blame.empty()) print("         blame {}\n", printable(verdict.blame));
     if (!verdict.bucket.empty()) {
-      fmt::print(to_, "         bucket {}\n", printable(verdict.bucket));
+      print("         bucket {}\n", printable(verdict.bucket));
     }
-    fmt::print(to_, "         see it again: {}\n", see_again(record.token));
+    print("         see it again: {}\n", see_again(record.token));
   }
 
   void print_buckets() {
@@ -165,14 +165,14 @@ class Console : public Reporter {
     std::vector<std::pair<std::string, Bucket>> most_first(buckets_.begin(), buckets_.end());
     std::stable_sort(most_first.begin(), most_first.end(),
                      [](const auto& a, const auto& b) { return a.second.cases > b.second.cases; });
-    fmt::print(to_, "buckets {}\n", most_first.size());
+    print("buckets {}\n", most_first.size());
     for (std::size_t i = 0; i < std::min(most_first.size(), kBucketsShown); ++i) {
       const auto& [name, bucket] = most_first[i];
-      fmt::print(to_, "  {}  {} case{}\n    {}\n", printable(name), bucket.cases,
-                 bucket.cases == 1 ? "" : "s", see_again(bucket.example));
+      print("  {}  {} case{}\n    {}\n", printable(name), bucket.cases,
+            bucket.cases == 1 ? "" : "s", see_again(bucket.example));
     }
     if (most_first.size() > kBucketsShown) {
-      fmt::print(to_, "  and {} more\n", most_first.size() - kBucketsShown);
+      print("  and {} more\n", most_first.size() - kBucketsShown);
     }
   }
 
@@ -207,8 +207,13 @@ class Console : public Reporter {
   static std::string schedules_text(const Verdict& verdict) {
     return verdict.schedules == 1 ? "" : fmt::format("{} schedules  ", verdict.schedules);
   }
-  void flush() {
-    if (std::fflush(to_) != 0 && trouble_.empty()) trouble_ = std::strerror(errno);
+  template <class... T>
+  void print(fmt::format_string<T...> format, T&&... values) {
+    note(say_to(to_, format, std::forward<T>(values)...));
+  }
+  void flush() { note(std::fflush(to_) == 0); }
+  void note(bool written) {
+    if (!written && trouble_.empty()) trouble_ = std::strerror(errno);
   }
 
   static constexpr std::size_t kBucketsShown = 20;

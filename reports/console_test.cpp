@@ -182,5 +182,24 @@ TEST(Console, SaysThatThereAreRemarksAndListsThemWhenAsked) {
             "1 of 1 cases: passed 1; 0 elements judged in 1.5 s\n");
 }
 
+TEST(Console, OnAFullDiskGoesOnAndSaysWhatTheTroubleWas) {
+  std::FILE* const full = std::fopen("/dev/full", "w");
+  if (full == nullptr) GTEST_SKIP() << "no /dev/full";
+  std::setvbuf(full, nullptr, _IONBF, 0);  // so that each print fails, not the flush alone
+  const auto reporter = make_console_reporter(full, {});
+  report(*reporter, 2, kTwo);
+  std::fclose(full);
+  EXPECT_EQ(reporter->trouble(), "No space left on device");
+}
+
+TEST(ConsoleDeathTest, GoesOnWhereStderrIsFull) {
+  const auto run = [] {
+    if (dup2(open("/dev/full", O_WRONLY | O_CLOEXEC), STDERR_FILENO) < 0) std::exit(77);
+    report(*make_console_reporter(stdout, {}), 2, kTwo);
+    std::exit(0);
+  };
+  EXPECT_EXIT(run(), testing::ExitedWithCode(0), "");
+}
+
 }  // namespace
 }  // namespace attest
