@@ -75,9 +75,15 @@ function trendSets(line, scale) {
   }));
   const failed = line.points.map((p) => p[3] || null);
   if (failed.some(Boolean)) {
-    sets.push({ type: 'bar', label: 'cases that failed', yAxisID: 'failed', data: failed, backgroundColor: stripes(), borderColor: colour('--bad'), borderWidth: 1, pointStyle: 'rect' });
+    sets.push({ type: 'bar', label: 'cases that failed', yAxisID: 'failed', data: failed, maxBarThickness: 14, backgroundColor: stripes(), borderColor: colour('--bad'), borderWidth: 1, pointStyle: 'rect' });
   }
   return sets;
+}
+
+// Days; where two runs share one, minutes.
+function labelsOf(line) {
+  const days = line.points.map((p) => night(p[0]));
+  return new Set(days).size === days.length ? days : line.points.map((p) => p[0].slice(0, 16).replace('T', ' '));
 }
 
 function trendConfig(line) {
@@ -90,7 +96,7 @@ function trendConfig(line) {
   return {
     type: 'line',
     plugins: [boundLine, changeLines(line.changes)],
-    data: { labels: line.points.map((p) => night(p[0])), datasets },
+    data: { labels: labelsOf(line), datasets },
     options: options({
       interaction: { mode: 'index', intersect: false }, scales,
       plugins: { legend: { display: true }, tooltip: { callbacks: { footer: ([item]) => trendFooter(line, item.dataIndex) } } },

@@ -130,7 +130,7 @@ std::string chips_html(const Tally& tally) {
 }
 
 std::string exit_html(const Results& results) {
-  const int code = exit_code(results.tally);
+  const int code = run_exit_code(results);
   std::string html =
       fmt::format("<p class=\"exit\">Exit code <b>{}</b>: {}.", code, meaning_of(code));
   if (const auto buckets = static_cast<std::int64_t>(findings_of(results).size()); buckets > 0) {
@@ -155,7 +155,7 @@ constexpr const char* kLimits =
 std::string headline(const Results& results) {
   const Tally& t = results.tally;
   const std::int64_t all = cases_of(results);
-  switch (exit_code(t)) {
+  switch (run_exit_code(results)) {
     case 0: {
       if (t.passed == all)
         return all == 1 ? "The case passed" : fmt::format("All {} cases passed", all);
@@ -175,7 +175,7 @@ std::string headline(const Results& results) {
 }
 
 std::string verdict_html(const Results& results) {
-  const int code = exit_code(results.tally);
+  const int code = run_exit_code(results);
   return fmt::format(
              "<section id=\"verdict\" class=\"verdict {}\" aria-labelledby=\"headline\">"
              "<p class=\"word\">{}</p><h1 id=\"headline\">{}</h1>",
