@@ -20,10 +20,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLeastTimeout_s = 60;  // of a case on a machine that does much else
-constexpr double kTimeoutOfCost = 20;   // what a cost is expected to be wrong by, at most
-constexpr int kMostInfra = 20;          // in a row: nothing runs any more
-constexpr int kMostTooLong = 200;       // draws in a row that would not end in time
+constexpr double kLeastTimeoutSeconds = 60;  // of a case on a machine that does much else
+constexpr double kTimeoutOfCost = 20;        // what a cost is expected to be wrong by, at most
+constexpr int kMostInfra = 20;               // in a row: nothing runs any more
+constexpr int kMostTooLong = 200;            // draws in a row that would not end in time
 
 class Nightly : public JobSource {
  public:
@@ -74,7 +74,7 @@ class Nightly : public JobSource {
     if (!next) return std::nullopt;
     tell_begin(next->token);
     if (is_stopping()) return std::nullopt;
-    Job job{next->token, limit_s(next->cost_ms), false};
+    Job job{next->token, limit_s(next->cost_ms), !is_planned(*next)};
     running_.emplace(next->token, std::move(*next));
     return job;
   }
@@ -122,7 +122,7 @@ class Nightly : public JobSource {
 
   double limit_s(double cost_ms) const {
     if (task_.timeout_s > 0) return task_.timeout_s;
-    return std::max(kLeastTimeout_s, kTimeoutOfCost * cost_ms / 1000);
+    return std::max(kLeastTimeoutSeconds, kTimeoutOfCost * cost_ms / 1000);
   }
   bool ends_in_time(const PlannedCase& one) const {
     return task_.budget_s == 0 || seconds() + one.cost_ms / 1000 < task_.budget_s;
@@ -177,13 +177,14 @@ class Nightly : public JobSource {
   // A case that is no part of the run; the others go on meanwhile.
   CaseRecord try_out(const Case& c) {
     answer_.reset();
-    trial_ = Job{to_token(c), limit_s(0), true};
+    trial_ = Job{to_token(c), limit_s(0), false, true};
     while (!answer_ && !is_stopping()) step();
     trial_.reset();
     return answer_ ? std::move(*answer_) : CaseRecord{to_token(c), {}, 0};
   }
 
-  // What it is shrunk to is kept, and stands on record as a case that was drawn.
+  // What it is shrunk to is kept, and stands on record as a case that was drawn. When the time is
+  // over it is kept as it is.
   void shrink(const CaseRecord& found) {
     const auto c = parse_token(found.token);
     const Kernel* const kernel = c.ok() ? find_kernel(c->kernel) : nullptr;
@@ -194,7 +195,7 @@ class Nightly : public JobSource {
                         last = try_out(candidate);
                         return last.verdict;
                       },
-                      {.seconds = task_.shrink_s});
+                      {.seconds = std::min(task_.shrink_s, task_.budget_s - seconds())});
     for (int accepted = 0; !is_stopping() && shrinker.step();) {
       if (shrinker.accepted() > accepted) smallest = last;
       accepted = shrinker.accepted();

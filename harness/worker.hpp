@@ -2,7 +2,8 @@
 // told, one after another, until nobody tells it any more. Whatever ends it costs one case.
 //
 // What both say, a line of JSON each:
-//   nightly  {"run": TOKEN}, {"control": TOKEN}: of the code objects that came with this program
+//   nightly  {"run": TOKEN, "drawn": BOOL}, of a case that fuzz drew; {"control": TOKEN}, of the
+//            code objects that came with this program
 //   worker   {"ready": TARGET} or {"trouble": TEXT, "usage": BOOL} before the first; then, for each
 //            that it was told, a case record (reports/run/verdict_json.hpp)
 #pragma once

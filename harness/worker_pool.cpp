@@ -122,8 +122,8 @@ class WorkerPool::Worker {
 
   void run(State state) {
     const bool is_control = state == State::kControl;
-    const Json told = {
-        {is_control ? "control" : "run", is_control ? std::string(kControlToken) : job_->token}};
+    Json told = {{"control", kControlToken}};
+    if (!is_control) told = {{"run", job_->token}, {"drawn", job_->is_drawn}};
     std::string line = to_line(told);
     line.pop_back();
     oom_kills_before_ = oom_kills();

@@ -19,6 +19,7 @@ namespace attest {
 struct Job {
   std::string token;
   double limit_s = 60;    // without an answer for so long it hangs
+  bool is_drawn = false;  // by fuzz
   bool is_trial = false;  // beside the run, and not on its record
 };
 

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 class Jobs : public JobSource {
  public:
   explicit Jobs(const std::vector<std::string>& tokens, double limit_s = 300) {
-    for (const std::string& token : tokens) jobs_.push_back({token, limit_s, false});
+    for (const std::string& token : tokens) jobs_.push_back({token, limit_s});
   }
   std::optional<Job> next() override {
     if (jobs_.empty()) return std::nullopt;
@@ -100,7 +100,8 @@ bool says(const std::string& text, std::string_view part) {
 }
 
 TEST_F(Pool, GivesTheVerdictsOfOneProcess) {
-  std::vector<Case> cases = *select_cases({.tokens = {}, .suites = {"smoke"}, .match = "splits=2:dist"});
+  std::vector<Case> cases =
+      *select_cases({.tokens = {}, .suites = {"smoke"}, .match = "splits=2:dist"});
   cases.push_back(*known_case("v1:k=mla_decode:h=1:s=65:splits=2:prop=repeat"));
   cases.push_back(*known_case("v1:k=mla_decode:h=1:s=4096:splits=1:scale=10"));  // vacuous
   cases.push_back(*known_case("v1:k=aiter_bf16_gqa16:splits=2"));                // skipped
@@ -165,7 +166,8 @@ TEST_F(Pool, EndsACaseThatTakesTooMuchMemory) {
   inject("bomb@h=2");
   const CaseRecord record = second_of_three();
   EXPECT_EQ(record.verdict.status, Status::kInfra);
-  EXPECT_TRUE(says(record.verdict.reason, "needs more than 0.5 GiB, twice")) << record.verdict.reason;
+  EXPECT_TRUE(says(record.verdict.reason, "needs more than 0.5 GiB, twice"))
+      << record.verdict.reason;
 }
 
 TEST_F(Pool, TakesAnUncaughtLackOfMemoryForWhatItIs) {
