@@ -288,6 +288,12 @@ test_ACaseThatWouldNotEndInTimeDoesNotBegin() {
   expect 0 "passed $kCases" nightly --resume out
   expect_complete out 0
 }
+test_ShardsThatBeginOneAfterAnotherShareThePlan() {  # though the first tells the second what cases cost
+  expect 0 "passed" nightly --out one --shard 1/2 --history history
+  expect 0 "passed" nightly --out two --shard 2/2 --history history
+  expect 0 "$kCases of $kCases cases: passed $kCases" "$program" report one/results.jsonl two/results.jsonl
+  [[ -z $(runs_twice) ]] || fail "a case ran twice"
+}
 test_AFailureOfFuzzIsShrunkAndKept() {
   export ATTEST_FAULT="segv@prop="
   is_kept() { grep -qs process.crash.sigsegv out/corpus/*.tokens; }

@@ -123,7 +123,7 @@ std::string resume_command(const RunHeader& header, const NightlyRequest& reques
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) text += fmt::format(" {} {}", option, shell_word(value));
   };
-  add("--shard", request.shard);
+  add("--shard", header.shard);
   add("--budget", request.budget);
   add("--timeout", request.timeout);
   add("--memory", request.memory);

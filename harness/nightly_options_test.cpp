@@ -51,12 +51,13 @@ TEST(NightlyOptions, OfTheRunAreInTheCommandThatGoesOn) {
   RunHeader header;
   header.command = nightly_command(common, request);
   header.repro_options = " --device emu:gfx90a";
+  header.shard = "2/8";
   EXPECT_EQ(tier_of_command(header.command), "full");
   request.budget = "8h";
   request.history = "h.sqlite";
   EXPECT_EQ(resume_command(header, request, "an out"),
             "./attest nightly --tier full --schedules 24 --ledger 'a ledger' --seed 7 --device "
-            "emu:gfx90a --budget 8h --history h.sqlite --resume 'an out'");
+            "emu:gfx90a --shard 2/8 --budget 8h --history h.sqlite --resume 'an out'");
 }
 
 TEST(NightlyOptions, ThatDifferMakeAnotherRun) {
