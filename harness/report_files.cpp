@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "harness/core/part_file.hpp"
 #include "harness/out_file.hpp"
 
 namespace attest {
@@ -54,12 +55,11 @@ Outcome write_whole_file(const std::string& path, const std::string& text) {
   const auto file = file_behind(path);
   if (!file.ok()) return file.trouble();
   if (is_special(*file)) return write_to(*file, text, path);
-  const std::string part = *file + ".part";
-  Outcome written = write_to(part, text, path);
-  if (written.ok() && std::rename(part.c_str(), file->c_str()) != 0) {
-    written = trouble_with(*file, std::strerror(errno));
-  }
-  if (!written.ok()) std::remove(part.c_str());
+  const auto part = new_part_file(*file);
+  if (!part.ok()) return part.trouble();
+  const Outcome written = write_to(*part, text, path);
+  if (written.ok()) return put_in_place(*part, *file);
+  std::remove(part->c_str());
   return written;
 }
 
@@ -67,9 +67,10 @@ Outcome clear_file(const std::string& path) {
   const auto file = file_behind(path);
   if (!file.ok()) return file.trouble();
   if (is_special(*file)) return Done{};
-  const std::string part = *file + ".part";
-  const Outcome written = write_to(part, {}, path);
-  std::remove(part.c_str());
+  const auto part = new_part_file(*file);
+  if (!part.ok()) return part.trouble();
+  const Outcome written = write_to(*part, {}, path);
+  std::remove(part->c_str());
   if (written.ok()) std::remove(file->c_str());
   return written;
 }

@@ -7,9 +7,9 @@
 
 namespace attest {
 
-// The whole text or, where something is in the way, what was there before: written to PATH.part,
-// then renamed. What is no regular file (a pipe, /dev/null) is written to as it is. Trouble:
-// kInfra, with the path.
+// The whole text or, where something is in the way, what was there before: written beside it
+// (part_file.hpp), then renamed. What is no regular file (a pipe, /dev/null) is written to as it
+// is. Trouble: kInfra, with the path.
 Outcome write_whole_file(const std::string& path, const std::string& text);
 
 // Before a run that is to write it: whether it can. What an earlier run left there is removed, so

@@ -1,11 +1,15 @@
 #include "harness/report_files.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include "harness/core/part_file.hpp"
 
 namespace attest {
 namespace {
@@ -41,13 +45,47 @@ TEST_F(ReportFiles, AreWrittenWholeAndLeaveNothingBeside) {
 }
 
 TEST_F(ReportFiles, AreWhatTheyWereWhereTheNewOneCannotBeWritten) {
-  ASSERT_TRUE(write_whole_file(path("r"), "one").ok());
-  fs::create_directory(path("r.part"));
-  const Outcome written = write_whole_file(path("r"), "two");
+  // Its part, which is to stand beside it, would have a name that no file can have.
+  const std::string file = path(std::string(255, 'r').c_str());
+  std::ofstream(file) << "one";
+  const Outcome written = write_whole_file(file, "two");
   ASSERT_FALSE(written.ok());
   EXPECT_EQ(written.trouble().kind, TroubleKind::kInfra);
-  EXPECT_TRUE(written.trouble().text.starts_with(path("r") + ": ")) << written.trouble().text;
+  EXPECT_TRUE(written.trouble().text.starts_with(file + ": ")) << written.trouble().text;
+  EXPECT_EQ(text_of(file), "one");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(ReportFiles, OfWhichAnotherIsBeingWrittenLeaveThatOneAlone) {
+  const auto others = new_part_file(path("r"));
+  ASSERT_TRUE(others.ok());
+  std::ofstream(*others) << "half";
+  ASSERT_TRUE(write_whole_file(path("r"), "one").ok());
   EXPECT_EQ(text_of(path("r")), "one");
+  EXPECT_EQ(text_of(*others), "half");
+  ASSERT_TRUE(put_in_place(*others, path("r")).ok());
+  EXPECT_EQ(text_of(path("r")), "half");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(ReportFiles, OfManyProcessesAtOnceAreOneWholeFile) {
+  const std::string texts[] = {std::string(1 << 20, 'a'), std::string(1 << 10, 'b'), "c"};
+  std::vector<pid_t> children;
+  for (const std::string& text : texts) {
+    children.push_back(fork());
+    if (children.back() == 0) {
+      bool ok = true;
+      for (int i = 0; i < 20; ++i) ok &= write_whole_file(path("r"), text).ok();
+      _exit(ok ? 0 : 1);
+    }
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_NE(std::find(std::begin(texts), std::end(texts), text_of(path("r"))), std::end(texts));
+  EXPECT_EQ(files(), 1u);
 }
 
 TEST_F(ReportFiles, BehindALinkAreReplacedAndTheLinkIsKept) {
