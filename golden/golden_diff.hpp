@@ -19,7 +19,9 @@ inline constexpr std::string_view kReasons[] = {"contract", "format", "input", "
 
 enum class Moved {
   kSame,
-  kImproved,  // values moved, within the old file's own stated error: a better reference
+  // Values moved within the old file's stated error, and the new one states no larger one: a better
+  // reference.
+  kImproved,
   kChanged,
 };
 std::string_view to_string(Moved moved);  // "SAME"

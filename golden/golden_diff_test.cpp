@@ -40,6 +40,13 @@ TEST(GoldenDiff, AMoveWithinTheOldStatedErrorIsAnImprovement) {
   EXPECT_EQ(diff_of([](GoldenCase& c) { c.error = 1e-30; }).moved, Moved::kImproved);
 }
 
+TEST(GoldenDiff, ALargerStatedErrorIsNoImprovement) {
+  const CaseDiff looser = diff_of([](GoldenCase& c) { c.error = 1.5; });
+  EXPECT_EQ(looser.moved, Moved::kChanged);
+  EXPECT_EQ(looser.detail, "same numbers; stated error 1e-28 -> 1.5");
+  EXPECT_EQ(looser.reasons, (Reasons{"reference"}));
+}
+
 TEST(GoldenDiff, AMoveBeyondItIsAChangeAndIsToldWithItsPlace) {
   const CaseDiff of_o = diff_of([](GoldenCase& c) { c.o_lo[700] += 3e-28 * c.sum_a_abs_v[700]; });
   EXPECT_EQ(of_o.moved, Moved::kChanged);
@@ -102,6 +109,30 @@ TEST(GoldenDiff, DigestsAloneSayHowManyRowsMoved) {
   const CaseDiff kept = diff_of([](GoldenCase& c) { c = sample_case("v1:k=a:h=3"); }, before);
   EXPECT_EQ(kept.what, (Strings{"format"}));
   EXPECT_EQ(kept.reasons, (Reasons{"format"}));
+}
+
+TEST(GoldenDiff, ValuesInPlaceOfDigestsOrDigestsOfThemHideNoOtherValues) {
+  const GoldenCase values = sample_case("v1:k=a:h=3"), digests = sample_of_digests("v1:k=a:h=3");
+  GoldenCase moved = values;
+  moved.o_lo[600] += 1e-30;
+  const CaseDiff to_values = diff_of([&](GoldenCase& c) { c = moved; }, digests);
+  EXPECT_EQ(to_values.what, (Strings{"format", "values"}));
+  EXPECT_EQ(to_values.reasons, (Reasons{"format", "reference"}));
+  EXPECT_NE(to_values.detail.find("1 of 3 rows have another digest"), std::string::npos);
+  const CaseDiff to_digests = diff_of([&](GoldenCase& c) { c = digests; }, moved);
+  EXPECT_EQ(to_digests.reasons, (Reasons{"format", "reference"}));
+}
+
+TEST(GoldenDiff, WhatACaptureKeepsIsComparedWhole) {
+  const GoldenCase before = sample_capture("v1:k=a:h=1");
+  const CaseDiff other =
+      diff_of([](GoldenCase& c) { c.captured[0].tensor.bytes[5] ^= std::byte{1}; }, before);
+  EXPECT_EQ(other.moved, Moved::kChanged);
+  EXPECT_EQ(other.what, (Strings{"inputs"}));
+  EXPECT_EQ(other.detail, "kv moved where nothing reads it");
+  EXPECT_EQ(other.reasons, (Reasons{"input"}));
+  const CaseDiff fewer = diff_of([](GoldenCase& c) { c.captured.pop_back(); }, before);
+  EXPECT_EQ(fewer.detail, "q moved where nothing reads it");
 }
 
 TEST(GoldenDiff, AddedAndRemovedCasesAreOfTheInputs) {

@@ -248,11 +248,13 @@ class Reader {
     dtype_.clear();
     take(*attributes, "dtype", dtype_);
     content_.add(name, *attributes);
-    auto tensor = file_.read(name, most_bytes_);
-    if (!tensor.ok()) return tensor;
-    if ((type && tensor->type != *type) || (shape && tensor->shape != *shape))
+    const auto outline = file_.outline(name);
+    if (!outline.ok()) return outline.trouble();
+    if ((type && outline->type != *type) || (shape && outline->shape != *shape))
       return damaged(name, fmt::format("its shape is [{}], or its type another one than expected",
-                                       fmt::join(tensor->shape, ", ")));
+                                       fmt::join(outline->shape, ", ")));
+    auto tensor = file_.read(name, most_bytes_ / bytes_of(outline->type));
+    if (!tensor.ok()) return tensor;
     std::string kept;
     if (!take(*attributes, kDigest, kept) || kept != digest_of(tensor->bytes))
       return damaged(name, "its bytes are not those that were written: the digest differs");
@@ -278,6 +280,27 @@ std::vector<GoldenField> golden_fields() {
           {"sum_aa_vv", &GoldenCase::sum_aa_vv, kDV, false},
           {"sum_a_spread_dev", &GoldenCase::sum_a_spread_dev, kDV, false},
           {"of_row", &GoldenCase::of_row, kFactsOfRowCount, false}};
+}
+
+std::array<std::uint8_t, 16> row_digest(std::span<const double> o_hi, std::span<const double> o_lo,
+                                        double lse_hi) {
+  std::vector<double> numbers;
+  for (std::size_t d = 0; d < o_hi.size(); ++d) numbers.insert(numbers.end(), {o_hi[d], o_lo[d]});
+  numbers.push_back(lse_hi);
+  Digest digest;
+  digest.add(numbers);
+  return digest.bytes();
+}
+
+std::vector<std::uint8_t> digests_of_rows(const GoldenCase& c) {
+  if (!c.has_values()) return c.row_digests;
+  std::vector<std::uint8_t> all;
+  for (std::size_t row = 0; row < c.lse_hi.size(); ++row) {
+    const auto digest = row_digest(std::span{c.o_hi}.subspan(row * kDV, kDV),
+                                   std::span{c.o_lo}.subspan(row * kDV, kDV), c.lse_hi[row]);
+    all.insert(all.end(), digest.begin(), digest.end());
+  }
+  return all;
 }
 
 std::int64_t GoldenFile::rows() const {
@@ -306,7 +329,12 @@ Outcome write_golden(const GoldenFile& golden, const std::string& path) {
   Attributes all = root;
   all[kContent] = content.text();
   if (const Outcome o = (*file)->write_attributes(all); !o.ok()) return o;
-  return (*file)->close();
+  return (*file)->close([&](const std::string& part) -> Outcome {
+    const auto read = read_golden(part);
+    if (read.ok()) return Done{};
+    return Trouble{TroubleKind::kInfra, fmt::format("{}: what was written cannot be read back: {}",
+                                                    path, read.trouble().text)};
+  });
 }
 
 Result<GoldenFile> read_golden(const std::string& path) {

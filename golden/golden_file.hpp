@@ -3,8 +3,10 @@
 // of the time, host, user or path is in them, and the same content gives the same bytes (with one
 // version of HDF5; the digests are the same with all).
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,6 +69,12 @@ struct GoldenCase {
   }
   bool operator==(const GoldenCase&) const = default;
 };
+
+// GoldenCase::row_digests, of one row.
+std::array<std::uint8_t, 16> row_digest(std::span<const double> o_hi, std::span<const double> o_lo,
+                                        double lse_hi);
+// Of all rows: as they are kept, or of the values.
+std::vector<std::uint8_t> digests_of_rows(const GoldenCase& c);
 
 // A dataset of doubles; `columns` 1: [rows].
 struct GoldenField {

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "golden/hdf5_handle.hpp"
+#include "harness/core/part_file.hpp"
 
 namespace attest {
 namespace {
@@ -23,13 +24,12 @@ void begin_library() {
 struct NumberRow {
   Number type;
   hid_t stored;
-  std::size_t bytes;
 };
 // A function: HDF5's constants are calls that open the library.
 std::vector<NumberRow> numbers() {
-  return {{Number::kU8, H5T_STD_U8LE, 1},    {Number::kU16, H5T_STD_U16LE, 2},
-          {Number::kI32, H5T_STD_I32LE, 4},  {Number::kU32, H5T_STD_U32LE, 4},
-          {Number::kF32, H5T_IEEE_F32LE, 4}, {Number::kF64, H5T_IEEE_F64LE, 8}};
+  return {{Number::kU8, H5T_STD_U8LE},    {Number::kU16, H5T_STD_U16LE},
+          {Number::kI32, H5T_STD_I32LE},  {Number::kU32, H5T_STD_U32LE},
+          {Number::kF32, H5T_IEEE_F32LE}, {Number::kF64, H5T_IEEE_F64LE}};
 }
 NumberRow row_of(Number type) {
   const auto all = numbers();
@@ -115,7 +115,51 @@ bool read_one(hid_t attribute, Attribute& value) {
   return kind == H5T_FLOAT && H5Aread(attribute, H5T_NATIVE_DOUBLE, &value.emplace<double>()) >= 0;
 }
 
+bool is_signed(hid_t stored) {
+  return H5Tget_class(stored) == H5T_INTEGER && H5Tget_sign(stored) == H5T_SGN_2;
+}
+
+// Whether the numbers of a dataset have a type that is read here.
+bool type_of(hid_t set, Number& type) {
+  const Hdf5Handle stored(H5Dget_type(set), H5Tclose);
+  const H5T_class_t kind = H5Tget_class(stored);
+  const std::size_t bytes = H5Tget_size(stored);
+  if (kind == H5T_FLOAT && (bytes == 4 || bytes == 8)) {
+    type = bytes == 4 ? Number::kF32 : Number::kF64;
+    return true;
+  }
+  type = bytes == 1          ? Number::kU8
+         : bytes == 2        ? Number::kU16
+         : is_signed(stored) ? Number::kI32
+                             : Number::kU32;
+  return kind == H5T_INTEGER && (bytes == 1 || bytes == 2 || bytes == 4);
+}
+
+// Of the same size and sign as stored: bits, not values, of a signed 16-bit integer that holds a
+// bf16. To be closed.
+hid_t as_stored(hid_t stored, Number type) {
+  const std::size_t bytes = bytes_of(type);
+  if (!is_signed(stored) || bytes == 4) return H5Tcopy(row_of(type).stored);
+  return H5Tcopy(bytes == 1 ? H5T_STD_I8LE : H5T_STD_I16LE);
+}
+
 }  // namespace
+
+std::size_t bytes_of(Number type) {
+  switch (type) {
+    case Number::kU8:
+      return 1;
+    case Number::kU16:
+      return 2;
+    case Number::kI32:
+    case Number::kU32:
+    case Number::kF32:
+      return 4;
+    case Number::kF64:
+      return 8;
+  }
+  return 0;
+}
 
 struct Hdf5File::Impl {
   std::string path, written_as;  // written_as: empty when it is only read
@@ -132,15 +176,13 @@ Hdf5File::Hdf5File(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Hdf5File::~Hdf5File() {
   if (impl_->file < 0) return;
   H5Fclose(impl_->file);
-  std::error_code ignored;
-  if (!impl_->written_as.empty()) std::filesystem::remove(impl_->written_as, ignored);
+  if (!impl_->written_as.empty()) std::remove(impl_->written_as.c_str());
 }
 
 Result<std::unique_ptr<Hdf5File>> Hdf5File::create(const std::string& path, Hdf5Style style) {
   begin_library();
   auto impl = std::make_unique<Impl>();
   impl->path = path;
-  impl->written_as = path + ".part";
   const Hdf5Handle of_root(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   if (style == Hdf5Style::kArchive) {
@@ -149,9 +191,15 @@ Result<std::unique_ptr<Hdf5File>> Hdf5File::create(const std::string& path, Hdf5
     keep_in_header(of_root, true);
     H5Pset_libver_bounds(access, H5F_LIBVER_V110, H5F_LIBVER_V110);
   }
-  impl->file = H5Fcreate(impl->written_as.c_str(), H5F_ACC_TRUNC, of_root, access);
-  if (impl->file < 0)
+  const auto part = new_part_file(path);
+  if (!part.ok())
     return impl->trouble(TroubleKind::kInfra, "it cannot be created (is its folder there?)");
+  impl->written_as = *part;
+  impl->file = H5Fcreate(part->c_str(), H5F_ACC_TRUNC, of_root, access);
+  if (impl->file < 0) {
+    std::remove(part->c_str());
+    return impl->trouble(TroubleKind::kInfra, "HDF5 cannot create it");
+  }
   return std::unique_ptr<Hdf5File>(new Hdf5File(std::move(impl)));
 }
 
@@ -193,7 +241,7 @@ Outcome Hdf5File::write(const std::string& name, Number type,
   keep_in_header(options, false);
   const bool is_empty = std::find(extent.begin(), extent.end(), 0) != extent.end();
   if (!is_empty) {
-    const std::vector<hsize_t> chunk = chunk_of(extent, row.bytes);
+    const std::vector<hsize_t> chunk = chunk_of(extent, bytes_of(type));
     H5Pset_chunk(options, static_cast<int>(chunk.size()), chunk.data());
     H5Pset_shuffle(options);
     H5Pset_deflate(options, impl_->deflate);
@@ -217,16 +265,13 @@ Outcome Hdf5File::write_attributes(const Attributes& attributes) {
 }
 
 // Closing is what writes the last bytes: no space left is seen here.
-Outcome Hdf5File::close() {
+Outcome Hdf5File::close(const std::function<Outcome(const std::string&)>& check) {
   const bool closed = H5Fclose(impl_->file) >= 0;
   impl_->file = -1;
-  std::error_code error;
-  if (closed) {
-    std::filesystem::rename(impl_->written_as, impl_->path, error);
-    if (!error) return Done{};
-  }
-  std::error_code ignored;
-  std::filesystem::remove(impl_->written_as, ignored);
+  const Outcome checked = closed && check ? check(impl_->written_as) : Outcome{Done{}};
+  if (closed && checked.ok()) return put_in_place(impl_->written_as, impl_->path);
+  std::remove(impl_->written_as.c_str());
+  if (!checked.ok()) return checked;
   return impl_->trouble(TroubleKind::kInfra, "it cannot be written whole (is the disk full?)");
 }
 
@@ -237,47 +282,43 @@ bool Hdf5File::has(const std::string& name) const {
   return H5Lexists(impl_->file, name.c_str(), H5P_DEFAULT) > 0;
 }
 
-Result<StoredTensor> Hdf5File::read(const std::string& name, std::uint64_t most_elements) const {
+Result<StoredTensor> Hdf5File::outline(const std::string& name) const {
   const auto refused = [&](std::string_view why) {
     return impl_->trouble(TroubleKind::kUsage, fmt::format("{}: {}", name, why));
   };
   if (!has(name)) return refused("there is no such dataset");
   const Hdf5Handle set(H5Dopen2(impl_->file, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (set < 0) return refused("it is no dataset");
-  const Hdf5Handle stored(H5Dget_type(set), H5Tclose);
-  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
-  const H5T_class_t kind = H5Tget_class(stored);
-  const std::size_t bytes = H5Tget_size(stored);
-  const bool is_signed = kind == H5T_INTEGER && H5Tget_sign(stored) == H5T_SGN_2;
   StoredTensor tensor;
-  if (kind == H5T_FLOAT && (bytes == 4 || bytes == 8)) {
-    tensor.type = bytes == 4 ? Number::kF32 : Number::kF64;
-  } else if (kind == H5T_INTEGER && bytes <= 4 && bytes != 3) {
-    tensor.type = bytes == 1   ? Number::kU8
-                  : bytes == 2 ? Number::kU16
-                  : is_signed  ? Number::kI32
-                               : Number::kU32;
-  } else {
+  if (!type_of(set, tensor.type))
     return refused("its numbers are neither integers of 8, 16 or 32 bits nor float32 or float64");
-  }
+  const Hdf5Handle space(H5Dget_space(set), H5Sclose);
   std::vector<hsize_t> extent(
       static_cast<std::size_t>(std::max(H5Sget_simple_extent_ndims(space), 0)));
   H5Sget_simple_extent_dims(space, extent.data(), nullptr);
   tensor.shape.assign(extent.begin(), extent.end());
+  return tensor;
+}
+
+Result<StoredTensor> Hdf5File::read(const std::string& name, std::uint64_t most_elements) const {
+  auto tensor = outline(name);
+  if (!tensor.ok()) return tensor;
+  const auto refused = [&](std::string_view why) {
+    return impl_->trouble(TroubleKind::kUsage, fmt::format("{}: {}", name, why));
+  };
   std::uint64_t elements = 1;
-  for (const hsize_t n : extent) {
+  for (const std::uint64_t n : tensor->shape) {
     if (n != 0 && elements > most_elements / n) {
       return refused(fmt::format("its shape is [{}]: more than the {} elements that it is to have",
-                                 fmt::join(extent, ", "), most_elements));
+                                 fmt::join(tensor->shape, ", "), most_elements));
     }
     elements *= n;
   }
-  tensor.bytes.resize(elements * bytes);
-  // Of the same size and sign as stored: bits, not values, of a signed 16-bit integer that holds a
-  // bf16.
-  const hid_t wanted = is_signed && bytes < 4 ? (bytes == 1 ? H5T_STD_I8LE : H5T_STD_I16LE)
-                                              : row_of(tensor.type).stored;
-  if (elements > 0 && H5Dread(set, wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor.bytes.data()) < 0)
+  tensor->bytes.resize(elements * bytes_of(tensor->type));
+  const Hdf5Handle set(H5Dopen2(impl_->file, name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle stored(H5Dget_type(set), H5Tclose);
+  const Hdf5Handle wanted(as_stored(stored, tensor->type), H5Tclose);
+  if (elements > 0 && H5Dread(set, wanted, H5S_ALL, H5S_ALL, H5P_DEFAULT, tensor->bytes.data()) < 0)
     return refused("it cannot be read: its bytes do not match their sum, or the file is cut off");
   return tensor;
 }

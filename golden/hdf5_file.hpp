@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ namespace attest {
 
 // bf16 is stored as the uint16 of its bits, with the attribute dtype.
 enum class Number { kU8, kU16, kI32, kU32, kF32, kF64 };
+std::size_t bytes_of(Number type);
 
 using Attribute = std::variant<std::string, std::int64_t, double>;
 using Attributes = std::map<std::string, Attribute>;
@@ -35,8 +37,8 @@ enum class Hdf5Style {
 
 class Hdf5File {
  public:
-  // Written under a temporary name until close(). Trouble kInfra: the path and what HDF5 could not
-  // do.
+  // Written under a name of its own (part_file.hpp) until close(). Trouble kInfra: the path and
+  // what HDF5 could not do.
   static Result<std::unique_ptr<Hdf5File>> create(const std::string& path,
                                                   Hdf5Style style = Hdf5Style::kExchange);
   // Trouble kUsage: no such file, no HDF5 file, or a truncated one.
@@ -50,9 +52,11 @@ class Hdf5File {
   Outcome write(const std::string& name, Number type, const std::vector<std::uint64_t>& shape,
                 const void* data, const Attributes& attributes);
   Outcome write_attributes(const Attributes& attributes);  // of the file
-  Outcome close();                                         // of a created file: renames it
+  // Of a created file. `check`, of its temporary name, is asked before it takes its place.
+  Outcome close(const std::function<Outcome(const std::string&)>& check = nullptr);
 
   bool has(const std::string& name) const;
+  Result<StoredTensor> outline(const std::string& name) const;  // type and shape alone: no bytes
   // Integers come as they are stored, of 1, 2 or 4 bytes; floats of 4 or 8. Trouble kUsage: none of
   // that name, another type, or bytes that do not match their sum.
   // `most_elements`: a file that has more is refused before memory is asked for.

@@ -1,6 +1,8 @@
 #include "golden/hdf5_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
@@ -73,6 +75,15 @@ TEST_F(Hdf5FileTest, ADatasetOfMoreThanTheWantedElementsIsRefused) {
   EXPECT_NE(q.trouble().text.find("[300, 2048]"), std::string::npos) << q.trouble().text;
 }
 
+TEST_F(Hdf5FileTest, AnOutlineIsTypeAndShapeWithoutBytes) {
+  write_sample(path("a.h5"));
+  const auto file = Hdf5File::open(path("a.h5"));
+  const auto q = (*file)->outline("inputs/q");
+  ASSERT_TRUE(q.ok()) << q.trouble().text;
+  EXPECT_EQ(*q, (StoredTensor{Number::kU16, {300, 2048}, {}}));
+  EXPECT_FALSE((*file)->outline("inputs").ok());
+}
+
 TEST_F(Hdf5FileTest, TheSameContentGivesTheSameBytes) {
   write_sample(path("a.h5"));
   write_sample(path("b.h5"));
@@ -128,6 +139,45 @@ TEST_F(Hdf5FileTest, NothingStandsUnderTheNameUntilItIsWhole) {
   }
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
   EXPECT_FALSE(Hdf5File::create(path("nowhere/a.h5")).ok());
+}
+
+TEST_F(Hdf5FileTest, TwoProcessesThatWriteOneFileLeaveOneThatIsWhole) {
+  const auto file = Hdf5File::create(path("a.h5"));
+  ASSERT_TRUE(file.ok()) << file.trouble().text;
+  ASSERT_TRUE((*file)->write("q", Number::kU16, {4}, values_.data(), {}).ok());
+  const pid_t child = fork();
+  if (child == 0) {  // begins while the other has written half, and ends before it
+    const auto other = Hdf5File::create(path("a.h5"));
+    _exit(other.ok() && (*other)->write("other", Number::kU16, {9}, values_.data(), {}).ok() &&
+                  (*other)->close().ok()
+              ? 0
+              : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE((*Hdf5File::open(path("a.h5")))->read("other").ok());
+  ASSERT_TRUE((*file)->write("kv", Number::kU16, {9}, values_.data(), {}).ok());
+  ASSERT_TRUE((*file)->close().ok());
+  const auto read = Hdf5File::open(path("a.h5"));
+  ASSERT_TRUE(read.ok()) << read.trouble().text;
+  EXPECT_EQ(*(*read)->names("/"), (std::vector<std::string>{"kv", "q"}));
+  EXPECT_TRUE((*read)->read("q").ok());
+  EXPECT_TRUE((*read)->read("kv").ok());
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+TEST_F(Hdf5FileTest, WhatItsCheckRefusesIsNotPutInPlace) {
+  write_sample(path("a.h5"));
+  const std::string before = bytes_of(path("a.h5"));
+  const auto file = Hdf5File::create(path("a.h5"));
+  const Outcome closed = (*file)->close([](const std::string& part) -> Outcome {
+    EXPECT_TRUE(Hdf5File::open(part).ok());
+    return Trouble{TroubleKind::kInfra, "refused"};
+  });
+  EXPECT_EQ(closed.trouble().text, "refused");
+  EXPECT_EQ(bytes_of(path("a.h5")), before);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
 }
 
 TEST_F(Hdf5FileTest, AFlippedBitIsFound) {

@@ -87,7 +87,7 @@ test_WhatIsNoGoldenFileOrMakesNone() {
   expect 2 "g.h5: there is no such file" attest golden info g.h5
   expect 2 "files" attest golden diff case.h5
   expect 2 "A subcommand is required" attest golden
-  [[ ! -e g.h5 && ! -e g.h5.part ]] || fail "a file was written"
+  [[ ! -e g.h5 ]] && ! compgen -G "*.part" || fail "a file was written"
 }
 # A limit on the size of files stands for a full disk. HDF5 is not to crash over it when the program ends.
 test_AGoldenFileIsKeptWhereTheDiskIsFull() {
@@ -97,7 +97,7 @@ test_AGoldenFileIsKeptWhereTheDiskIsFull() {
   expect 4 "is the disk full?" limited golden generate "$kSmallCase:seed=1" --out g.h5 --reason input
   expect 4 "is the disk full?" limited export v1:k=mla_decode:s=4000 --out other.h5
   cmp g.h5 before.h5 || fail "the old file is another one"
-  [[ ! -e g.h5.part && ! -e other.h5 ]] || fail "a part was left"
+  [[ ! -e other.h5 ]] && ! compgen -G "*.part" || fail "a part was left"
 }
 test_AStandalonePathIsCheckedBeforeTheRun() {
   expect 2 "name it .cpp" attest repro "$kSmallCase" --standalone repro.txt

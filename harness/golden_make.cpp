@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "fuzz/distributions/distribution.hpp"
 #include "golden/contract_text.hpp"
@@ -32,6 +33,20 @@ std::string why_no_golden(const Case& c) {
 double shortened(double x) {
   const double scaled = x * (0x1p29 + 1);
   return std::isfinite(scaled) ? scaled - (scaled - x) : x;
+}
+
+struct Score {
+  double x = 0, spread = 0;  // golden_file.hpp
+};
+// `k`: the codes of token j.
+Score score_of(const RowView& view, double scale, std::span<const float, kDQk> k) {
+  double dot = 0, magnitude = 0;
+  for (int d = 0; d < kDQk; ++d) {
+    const double product = double{view.q_code(d)} * k[d];
+    dot += product;
+    magnitude += std::fabs(product);
+  }
+  return {scale * dot, std::fabs(scale) * magnitude};
 }
 
 void put_row(const StreamedRow& exact, const RowMagnitudes& m, std::int64_t row, GoldenCase& c) {
@@ -129,13 +144,7 @@ RowMagnitudes magnitudes_of(const Problem& problem, const Inputs& inputs, std::i
   std::array<float, kDQk> k{};
   for (int j = 0; j < m.visible; ++j) {
     view.k_codes(j).read(kDQk, k.data());
-    double dot = 0, magnitude = 0;
-    for (int d = 0; d < kDQk; ++d) {
-      const double product = double{view.q_code(d)} * k[d];
-      dot += product;
-      magnitude += std::fabs(product);
-    }
-    const double x = scale * dot, spread = std::fabs(scale) * magnitude;
+    const auto [x, spread] = score_of(view, scale, k);
     const double a = exp(DoubleDouble{x, 0} - exact.lse).high;
     x_min = std::min(x_min, x), x_max = std::max(x_max, x);
     spread_max = std::max(spread_max, spread);
@@ -163,13 +172,26 @@ double streaming_error(int visible, double spread_max) {
   return 0x1p-106 * (2800 * spread_max + 22.0 * visible + 5000);
 }
 
+Result<double> stated_error(const Problem& problem, const Inputs& inputs, int threads) {
+  std::vector<double> errors(static_cast<std::size_t>(problem.rows()));
+  const bool done = parallel_for(threads, errors.size(), [&](int, std::size_t i) {
+    const RowView view(problem, inputs, static_cast<std::int64_t>(i));
+    std::array<float, kDQk> k{};
+    double spread_max = 0;
+    for (int j = 0; j < view.visible(); ++j) {
+      view.k_codes(j).read(kDQk, k.data());
+      spread_max = std::max(spread_max, score_of(view, problem.logit_scale(), k).spread);
+    }
+    errors[i] = streaming_error(view.visible(), spread_max);
+  });
+  if (!done) return Trouble{TroubleKind::kInfra, "no memory to recompute a stated error"};
+  return *std::max_element(errors.begin(), errors.end());
+}
+
 std::array<std::uint8_t, 16> digest_of_row(const StreamedRow& row) {
-  Digest digest;
-  std::vector<double> numbers;
-  for (const DoubleDouble& o : row.o) numbers.insert(numbers.end(), {o.high, o.low});
-  numbers.push_back(row.lse.high);
-  digest.add(numbers);
-  return digest.bytes();
+  std::array<double, kDV> high{}, low{};
+  for (int d = 0; d < kDV; ++d) high[d] = row.o[d].high, low[d] = row.o[d].low;
+  return row_digest(high, low, row.lse.high);
 }
 
 Result<GoldenCase> make_golden(const GoldenInputs& from, bool digests_only, int threads) {

@@ -50,6 +50,8 @@ RowMagnitudes magnitudes_of(const Problem& problem, const Inputs& inputs, std::i
 
 // Bound on the error of the streaming oracle, of o over sum a|v| and of lse over max(1, |lse|).
 double streaming_error(int visible, double spread_max);
+// The largest of all rows: what generate states. Trouble kInfra: no memory.
+Result<double> stated_error(const Problem& problem, const Inputs& inputs, int threads);
 
 // GoldenCase::row_digests, of one row.
 std::array<std::uint8_t, 16> digest_of_row(const StreamedRow& row);

@@ -15,6 +15,8 @@
 namespace attest {
 namespace {
 
+constexpr const char* kCapturedCase = "v1:k=mla_decode:h=2:s=20,3:q=2:page=16:splits=1:start=2";
+
 GoldenCase made(const char* token, bool digests_only = false, int threads = 1) {
   const auto from = generated_inputs(*parse_token(token), threads);
   EXPECT_TRUE(from.ok()) << from.trouble().text;
@@ -96,6 +98,18 @@ TEST(GoldenMake, DoesNotDependOnThreads) {
   EXPECT_TRUE(made(token, true, 1) == made(token, true, 3));
 }
 
+TEST(GoldenMake, DigestsOfRowsAreThoseOfTheirValues) {
+  EXPECT_EQ(digests_of_rows(made(kCapturedCase)), made(kCapturedCase, true).row_digests);
+}
+
+TEST(GoldenMake, TheErrorThatIsStatedIsOfTheWorstRow) {
+  for (const char* const token :
+       {kCapturedCase, "v1:k=mla_decode:h=2:s=130:splits=2:dist=wide_logits"}) {
+    const auto from = generated_inputs(*parse_token(token), 1);
+    EXPECT_EQ(*stated_error(from->c.problem, from->inputs, 2), made(token).error) << token;
+  }
+}
+
 TEST(GoldenMake, DigestsOfInputsSeeEachOfThem) {
   const auto digests = [](const std::string& token) {
     const auto from = generated_inputs(*parse_token(token), 1);
@@ -168,8 +182,6 @@ class CaptureTest : public ::testing::Test {
                                    ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
-constexpr const char* kCapturedCase = "v1:k=mla_decode:h=2:s=20,3:q=2:page=16:splits=1:start=2";
-
 TEST_F(CaptureTest, IsKeptWithItsInputsAndVerifiedFromThem) {
   const std::string path = edited(exported(kCapturedCase), "q", [](StoredTensor& q) {
     q.bytes[0] = std::byte{0x80}, q.bytes[1] = std::byte{0x3f};  // 1.0
@@ -209,6 +221,26 @@ TEST_F(CaptureTest, KeepsFp8AsBytesWithItsFormat) {
       EXPECT_EQ(input.tensor.type, Number::kU16);
     }
   }
+}
+
+TEST_F(CaptureTest, AScaleIsTheTokens) {
+  const std::string path =
+      exported("v1:k=aiter_bf16_fp8_gqa16_ps:h=1:s=20:splits=1:kvt=fp8:kvscale=0.5");
+  const std::string other = refusal(edited(path, "kv_scale", [](StoredTensor& scale) {
+    const float value = 0.25;
+    std::memcpy(scale.bytes.data(), &value, sizeof value);
+  }));
+  EXPECT_NE(other.find("kv_scale is not [0.5], as its token has it"), std::string::npos) << other;
+  const auto from = captured_inputs(path);
+  ASSERT_TRUE(from.ok()) << from.trouble().text;
+  std::map<std::string, StoredTensor> tensors;
+  for (const GoldenCase::Captured& input : from->captured) tensors[input.name] = input.tensor;
+  const auto why = [&] { return inputs_of_tensors(from->c.problem, tensors).trouble().text; };
+  tensors["q_scale"] = tensors["kv_scale"];
+  EXPECT_EQ(why(), "q_scale is not [], as its token has it");
+  tensors.erase("q_scale");
+  tensors.erase("kv_scale");
+  EXPECT_EQ(why(), "there is no tensor kv_scale");
 }
 
 TEST_F(CaptureTest, WhatDoesNotFitItsTokenIsNamed) {

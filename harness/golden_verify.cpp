@@ -68,6 +68,7 @@ class CaseVerifier {
     compare_contract(contract_text(find_kernel(from->c.kernel)->contract(p)));
     // Values of other inputs are other values: nothing more to learn.
     if (!compare_inputs(digests_of(p, from->inputs))) return Done{};
+    if (const Outcome o = compare_error(p, from->inputs); !o.ok()) return o;
     return compare_rows(*from);
   }
 
@@ -92,6 +93,18 @@ class CaseVerifier {
                            *now));
     }
     return same;
+  }
+
+  // Values are held to the error that their file states: not to any.
+  Outcome compare_error(const Problem& p, const Inputs& inputs) {
+    if (!golden_.has_values()) return Done{};
+    const auto today = stated_error(p, inputs, options_.threads);
+    if (!today.ok()) return today.trouble();
+    if (!(golden_.error <= *today * (1 + 0x1p-20)))
+      disagree(
+          fmt::format("it states an error of {:.3g}: more than the {:.3g} that generate states",
+                      golden_.error, *today));
+    return Done{};
   }
 
   // Distinct, in order.
@@ -149,7 +162,38 @@ class CaseVerifier {
     const RowMagnitudes m = magnitudes_of(p, inputs, row, exact);
     if (!golden_.has_values()) error = streaming_error(m.visible, m.spread_max());
     compare(kept, exact, m, error, row, check);
+    if (golden_.has_values() && check.wrong.empty()) check.wrong = wrong_magnitude(m, row);
     return check;
+  }
+
+  // Empty: none. They are kept to 24 bits. Where v - o and scores cancel, the last bits of o and of
+  // lse, which two oracles may round apart, show in more of theirs: far less than `slack`, of what
+  // is summed.
+  std::string wrong_magnitude(const RowMagnitudes& m, std::int64_t row) const {
+    constexpr double kKept = 0x1p-22, kSlack = 0x1p-40;
+    const double of_spread = std::max(1.0, m.spread_max());
+    for (const auto& [name, kept, today, slack] :
+         {std::tuple{"sum_a_abs_v", &golden_.sum_a_abs_v, &m.sum_a_abs_v, kSlack},
+          {"sum_a_dev", &golden_.sum_a_dev, &m.sum_a_dev, kSlack},
+          {"sum_aa_vv", &golden_.sum_aa_vv, &m.sum_aa_vv, 0.0},
+          {"sum_a_spread_dev", &golden_.sum_a_spread_dev, &m.sum_a_spread_dev,
+           kSlack * of_spread}}) {
+      for (int d = 0; d < kDV; ++d) {
+        const double was = (*kept)[row * kDV + d], is = (*today)[d];
+        if (std::fabs(was - is) <= kKept * std::fabs(is) + slack * m.sum_a_abs_v[d]) continue;
+        return fmt::format("row {}, {} column {}: {:.9g} in the file, {:.9g} recomputed", row, name,
+                           d, was, is);
+      }
+    }
+    for (int i = 0; i < kFactsOfRowCount; ++i) {
+      const double was = golden_.of_row[row * kFactsOfRowCount + i], is = m.of_row[i];
+      // The last, sum a^2, has no terms that cancel.
+      const double slack = i + 1 == kFactsOfRowCount ? 0 : kSlack * of_spread;
+      if (std::fabs(was - is) <= kKept * std::fabs(is) + slack) continue;
+      return fmt::format("row {}, of_row column {}: {:.9g} in the file, {:.9g} recomputed", row, i,
+                         was, is);
+    }
+    return {};
   }
 
   static void compare(const StreamedRow& kept, const StreamedRow& exact, const RowMagnitudes& m,

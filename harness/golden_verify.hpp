@@ -1,5 +1,6 @@
-// Whether a golden file is what its tokens say today: inputs and contracts by digest and text, and
-// rows by an oracle that shares nothing with the one that made them.
+// Whether a golden file is what its tokens say today: inputs and contracts by digest and text, the
+// error that it states by what generate would state, and rows by an oracle that shares nothing with
+// the one that made them; their magnitudes by what made them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -27,8 +28,9 @@ struct GoldenReport {
   std::int64_t rows = 0;       // of all cases
   std::int64_t by_digits = 0;  // recomputed in 50 digits
   std::int64_t by_stream = 0;  // too long for that: by the streaming oracle alone
-  double largest = 0;          // disagreement, in units of the stated error
+  double largest = 0;          // disagreement of a value, in units of the stated error
   std::vector<GoldenDisagreement> disagreements;
+  bool proves_something() const { return by_digits + by_stream > 0 || !disagreements.empty(); }
 };
 
 // About one row in a hundred, at least one of each case. Trouble kUsage: a token that names what is

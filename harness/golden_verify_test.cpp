@@ -1,5 +1,6 @@
 #include "harness/golden_verify.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -69,6 +70,35 @@ TEST(GoldenVerify, NansInfinitiesAndRowsThatSeeNothingAreNoExceptions) {
             std::string::npos);
   EXPECT_NE(told(false, [](GoldenCase& c) { c.o_lo[5 * kDV] = 1e-300; }).find("row 5, o column 0"),
             std::string::npos);
+}
+
+TEST(GoldenVerify, AWrongMagnitudeIsTold) {
+  for (const GoldenField& field : golden_fields()) {
+    if (field.is_value) continue;
+    const auto columns = static_cast<std::size_t>(field.columns);
+    const std::string row = told(false, [&](GoldenCase& c) {
+      for (std::size_t i = 0; i < columns; ++i) (c.*field.values)[2 * columns + i] *= 1000;
+    });
+    EXPECT_NE(row.find(fmt::format("row 2, {} column 0: ", field.name)), std::string::npos) << row;
+    const std::string one =
+        told(false, [&](GoldenCase& c) { (c.*field.values)[columns + 3] *= 1 + 0x1p-20; });
+    EXPECT_NE(one.find(fmt::format("row 1, {} column 3: ", field.name)), std::string::npos) << one;
+  }
+}
+
+TEST(GoldenVerify, AStatedErrorThatGenerateWouldNotStateIsTold) {
+  const std::string text = told(false, [](GoldenCase& c) {
+    c.error = 1e300;
+    c.o_hi[0] += 1;
+  });
+  EXPECT_NE(text.find("it states an error of 1e+300: more than the "), std::string::npos) << text;
+  EXPECT_NE(told(false, [](GoldenCase& c) { c.error *= 1.01; }).find("it states"),
+            std::string::npos);
+}
+
+TEST(GoldenVerify, AFileWithoutARowProvesNothing) {
+  EXPECT_FALSE(verified({"first", "", {}}).proves_something());
+  EXPECT_TRUE(verified(made()).proves_something());
 }
 
 TEST(GoldenVerify, AnotherDigestOfARowIsTold) {

@@ -80,6 +80,20 @@ Outcome check_rows(const char* name, const std::map<std::string, StoredTensor>& 
                            shape, dtype_of(storage)));
 }
 
+// Of the problem, which is what is computed with.
+Outcome check_scale(const char* name, const std::map<std::string, StoredTensor>& tensors,
+                    const std::vector<float>& wanted) {
+  const auto found = tensors.find(name);
+  if (found == tensors.end() && wanted.empty()) return Done{};
+  if (found == tensors.end()) return usage(fmt::format("there is no tensor {}", name));
+  const StoredTensor& tensor = found->second;
+  const auto bytes = std::as_bytes(std::span{wanted});
+  if (tensor.type == Number::kF32 && tensor.shape == std::vector<std::uint64_t>{wanted.size()} &&
+      std::equal(bytes.begin(), bytes.end(), tensor.bytes.begin(), tensor.bytes.end()))
+    return Done{};
+  return usage(fmt::format("{} is not {}, as its token has it", name, wanted));
+}
+
 Outcome check_pages(const Problem& p, Inputs& in) {
   for (auto at = in.kv_indptr.front(); at < in.kv_indptr.back(); ++at) {
     const std::int32_t page = in.kv_indices[at];
@@ -162,6 +176,11 @@ Result<Inputs> inputs_of_tensors(const Problem& p,
   if (!ok.ok()) return ok.trouble();
   std::copy(q.bytes.begin(), q.bytes.end(), in.q.bytes().begin());
   std::copy(kv.bytes.begin(), kv.bytes.end(), in.kv.bytes().begin());
+  for (const auto& [name, wanted] :
+       {std::pair{"q_scale", &in.q_scale}, {"kv_scale", &in.kv_scale}}) {
+    ok = check_scale(name, tensors, *wanted);
+    if (!ok.ok()) return ok.trouble();
+  }
   ok = TableReader(p, tensors).read(in);
   if (!ok.ok()) return ok.trouble();
   ok = check_pages(p, in);

@@ -25,8 +25,8 @@ struct InputTensor {
 std::vector<InputTensor> input_tensors(const Problem& problem, const Inputs& inputs);
 
 // The way back, of numbers that may come from anywhere. Trouble kUsage: the tensor that is missing,
-// has another type or shape than the problem says, points outside the cache, or holds a NaN or an
-// infinity where a query token reads it.
+// has another type or shape than the problem says, points outside the cache, holds a NaN or an
+// infinity where a query token reads it, or is a scale other than the problem's.
 Result<Inputs> inputs_of_tensors(const Problem& problem,
                                  const std::map<std::string, StoredTensor>& tensors);
 
