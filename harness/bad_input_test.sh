@@ -99,6 +99,14 @@ test_AGoldenFileIsKeptWhereTheDiskIsFull() {
   cmp g.h5 before.h5 || fail "the old file is another one"
   [[ ! -e other.h5 ]] && ! compgen -G "*.part" || fail "a part was left"
 }
+test_WhatGoldenSaysIntoAFullDiskIsNoSuccess() {
+  attest golden generate "$kSmallCase" --out g.h5 >/dev/null
+  full() { attest "$@" >/dev/full; }
+  for words in "diff g.h5 g.h5" "info g.h5" "info g.h5 --json" "verify g.h5"; do
+    # shellcheck disable=SC2086
+    expect 4 "stdout: " full golden $words
+  done
+}
 test_AStandalonePathIsCheckedBeforeTheRun() {
   expect 2 "name it .cpp" attest repro "$kSmallCase" --standalone repro.txt
   expect 4 "there is no folder nowhere" attest repro "$kSmallCase" --standalone nowhere/repro.cpp

@@ -1,20 +1,22 @@
 // golden verify, golden info, and the options of all.
 #include "harness/command_golden.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <ctime>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "golden/golden_diff.hpp"
 #include "harness/golden_verify.hpp"
+#include "harness/ledger.hpp"
+#include "reports/run/say.hpp"
 
 namespace attest {
 namespace {
@@ -23,39 +25,44 @@ using nlohmann::json;
 // ---- verify ----
 
 std::uint64_t todays_seed() {
-  return std::stoull(fmt::format("{:%Y%m%d}", fmt::localtime(std::time(nullptr))));
+  const Date date = today();
+  return static_cast<std::uint64_t>(static_cast<int>(date.year())) * 10000 +
+         static_cast<unsigned>(date.month()) * 100 + static_cast<unsigned>(date.day());
 }
 
-void tell_report(const CommonOptions& common, const std::string& path, std::uint64_t seed,
-                 const GoldenReport& report) {
-  if (common.json) {
-    json disagreements = json::array();
-    for (const GoldenDisagreement& d : report.disagreements)
-      disagreements.push_back({{"token", d.token}, {"text", d.text}});
-    fmt::print("{}\n", json{{"file", path},
-                            {"seed", seed},
-                            {"cases", report.cases},
-                            {"rows", report.rows},
-                            {"rows_by_digits", report.by_digits},
-                            {"rows_by_stream", report.by_stream},
-                            {"largest_of_stated_error", report.largest},
-                            {"disagreements", disagreements}}
-                           .dump());
-    return;
-  }
+json json_of(const std::string& path, std::uint64_t seed, const GoldenReport& report) {
+  json disagreements = json::array();
   for (const GoldenDisagreement& d : report.disagreements)
-    fmt::print("DISAGREES  {}  {}\n", d.token, d.text);
+    disagreements.push_back({{"token", d.token}, {"text", d.text}});
+  return {{"file", path},
+          {"seed", seed},
+          {"cases", report.cases},
+          {"rows", report.rows},
+          {"rows_by_digits", report.by_digits},
+          {"rows_by_stream", report.by_stream},
+          {"largest_of_stated_error", report.largest},
+          {"disagreements", disagreements}};
+}
+
+std::string text_of(const std::string& path, std::uint64_t seed, const GoldenReport& report) {
+  std::string text;
+  for (const GoldenDisagreement& d : report.disagreements)
+    text += fmt::format("DISAGREES  {}  {}\n", d.token, d.text);
+  if (!report.proves_something())
+    return text + fmt::format("{}: proves nothing: no row of it was recomputed\n", path);
   const std::string streamed =
       report.by_stream == 0
           ? ""
           : fmt::format(", {} longer ones by the streaming oracle alone", report.by_stream);
-  fmt::print(
-      "{}: {}; {} cases, {} rows, of which {} were recomputed in 50 digits{}; off by up to {:.2g} "
-      "of the stated error; --seed {}\n",
-      path,
-      report.disagreements.empty() ? "agrees"
-                                   : fmt::format("{} disagreements", report.disagreements.size()),
-      report.cases, report.rows, report.by_digits, streamed, report.largest, seed);
+  return text +
+         fmt::format(
+             "{}: {}; {} cases, {} rows, of which {} were recomputed in 50 digits{}; off by up to "
+             "{:.2g} of the stated error; --seed {}\n",
+             path,
+             report.disagreements.empty()
+                 ? "agrees"
+                 : fmt::format("{} disagreements", report.disagreements.size()),
+             report.cases, report.rows, report.by_digits, streamed, report.largest, seed);
 }
 
 int command_verify(const CommonOptions& common, const GoldenRequest& request) {
@@ -75,8 +82,11 @@ int command_verify(const CommonOptions& common, const GoldenRequest& request) {
     if (!report.ok())
       return report_trouble(
           {report.trouble().kind, fmt::format("{}: {}", path, report.trouble().text)});
-    tell_report(common, path, options.seed, *report);
     if (!report->disagreements.empty()) code = 1;
+    if (!report->proves_something()) code = worse_of(code, 5);
+    code = tell(common.json ? json_of(path, options.seed, *report).dump() + "\n"
+                            : text_of(path, options.seed, *report),
+                code);
   }
   return code;
 }
@@ -99,7 +109,7 @@ json json_of(const GoldenFile& file, const std::string& path) {
           {"reason", file.reason}, {"changed", file.changed}, {"cases", cases}};
 }
 
-void print_info(const GoldenFile& file, const std::string& path) {
+std::string info_of(const GoldenFile& file, const std::string& path) {
   std::set<std::string> versions;
   std::vector<const GoldenCase*> sorted;
   for (const GoldenCase& c : file.cases) {
@@ -108,29 +118,28 @@ void print_info(const GoldenFile& file, const std::string& path) {
   }
   std::sort(sorted.begin(), sorted.end(),
             [](const GoldenCase* a, const GoldenCase* b) { return a->token < b->token; });
-  fmt::print("{}: golden format {}, {} bytes, {} cases, {} rows; {}\nlast regeneration: {}{}\n",
-             path, kGoldenFormat, file_bytes(path), file.cases.size(), file.rows(),
-             fmt::join(versions, ", "), file.reason,
-             file.changed.empty() ? "" : " (" + file.changed + ")");
-  fmt::print("{:<12}  {:>6}  {:<6}  {:<8}  {}\n", "group", "rows", "kept", "error", "token");
+  std::string text = fmt::format(
+      "{}: golden format {}, {} bytes, {} cases, {} rows; {}\nlast regeneration: {}{}\n", path,
+      kGoldenFormat, file_bytes(path), file.cases.size(), file.rows(), fmt::join(versions, ", "),
+      file.reason, file.changed.empty() ? "" : " (" + file.changed + ")");
+  text +=
+      fmt::format("{:<12}  {:>6}  {:<6}  {:<8}  {}\n", "group", "rows", "kept", "error", "token");
   for (const GoldenCase* c : sorted)
-    fmt::print("{:<12}  {:>6}  {:<6}  {:<8}  {}{}\n", golden_id(c->token), c->rows(),
-               c->has_values() ? "values" : "hashes",
-               c->has_values() ? fmt::format("{:.1e}", c->error) : "-", c->token,
-               c->source == "capture" ? "  (capture)" : "");
+    text += fmt::format("{:<12}  {:>6}  {:<6}  {:<8}  {}{}\n", golden_id(c->token), c->rows(),
+                        c->has_values() ? "values" : "hashes",
+                        c->has_values() ? fmt::format("{:.1e}", c->error) : "-", c->token,
+                        c->source == "capture" ? "  (capture)" : "");
+  return text;
 }
 
 int command_info(const CommonOptions& common, const GoldenRequest& request) {
+  int code = 0;
   for (const std::string& path : request.files) {
     const auto file = read_golden(path);
     if (!file.ok()) return report_trouble(file.trouble());
-    if (common.json) {
-      fmt::print("{}\n", json_of(*file, path).dump());
-    } else {
-      print_info(*file, path);
-    }
+    code = tell(common.json ? json_of(*file, path).dump() + "\n" : info_of(*file, path), code);
   }
-  return 0;
+  return code;
 }
 
 // ---- options ----
@@ -161,7 +170,7 @@ void add_files(CLI::App& sub, GoldenRequest& request) {
 
 void add_verify(CLI::App& sub, GoldenRequest& request) {
   add_files(sub, request);
-  sub.add_option("--seed", request.seed, "of the sample of rows; default: today's date");
+  sub.add_option("--seed", request.seed, "of the sample of rows; default: today's date, UTC");
   sub.add_flag("--all", request.all, "every row");
 }
 
@@ -183,6 +192,12 @@ constexpr std::array kVerbs = {
 }  // namespace
 
 std::span<const GoldenVerb> golden_verbs() { return kVerbs; }
+
+int tell(const std::string& text, int code) {
+  if (say_to(stdout, "{}", text) && std::fflush(stdout) == 0) return code;
+  return worse_of(
+      code, report_trouble({TroubleKind::kInfra, fmt::format("stdout: {}", std::strerror(errno))}));
+}
 
 std::uintmax_t file_bytes(const std::string& path) {
   std::error_code none;

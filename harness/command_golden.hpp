@@ -22,7 +22,7 @@ struct GoldenRequest {
   std::string out;
   bool digests_only = false;
   // verify
-  std::optional<std::uint64_t> seed;  // none: today's date
+  std::optional<std::uint64_t> seed;  // none: today's date, UTC
   bool all = false;
 };
 
@@ -36,6 +36,9 @@ std::span<const GoldenVerb> golden_verbs();
 int command_golden_generate(const CommonOptions& common, const GoldenRequest& request);
 // Exit codes of h5diff: 0 the same, 1 they differ, 2 one cannot be read.
 int command_golden_diff(const CommonOptions& common, const GoldenRequest& request);
+
+// Writes `text` to stdout. The exit code: `code`, or of what is in the way.
+int tell(const std::string& text, int code);
 
 std::uintmax_t file_bytes(const std::string& path);  // 0 where there is none
 

@@ -11,6 +11,7 @@
 #include "harness/command_golden.hpp"
 #include "harness/golden_make.hpp"
 #include "harness/shell_word.hpp"
+#include "reports/run/say.hpp"
 
 namespace attest {
 namespace {
@@ -62,8 +63,7 @@ Result<GoldenFile> make_file(const CommonOptions& common, const GoldenRequest& r
     auto made = make_golden(*from, request.digests_only, common.threads);
     if (!made.ok()) return made.trouble();
     if (seconds_since(begin) > kSlowSeconds)
-      fmt::print(stderr, "{}  {} rows in {:.1f} s\n", made->token, made->rows(),
-                 seconds_since(begin));
+      say("{}  {} rows in {:.1f} s\n", made->token, made->rows(), seconds_since(begin));
     if (!tokens.insert(made->token).second)
       return Trouble{TroubleKind::kUsage, fmt::format("{} comes twice", made->token)};
     file.cases.push_back(std::move(*made));
@@ -95,9 +95,9 @@ int refuse(const GoldenRequest& request, const GoldenDiff& diff,
            const std::set<std::string>& given) {
   int lines = 0;
   for (const CaseDiff& c : diff.cases) {
-    if (c.moved != Moved::kSame && lines++ < kMostLines) fmt::print(stderr, "{}\n", line_of(c));
+    if (c.moved != Moved::kSame && lines++ < kMostLines) say("{}\n", line_of(c));
   }
-  if (lines > kMostLines) fmt::print(stderr, "... and {} more\n", lines - kMostLines);
+  if (lines > kMostLines) say("... and {} more\n", lines - kMostLines);
   const std::string why =
       given.empty() ? "without a reason"
                     : fmt::format("for another reason than --reason {}", fmt::join(given, ", "));
@@ -127,21 +127,22 @@ Outcome check_request(const GoldenRequest& request) {
   return Done{};
 }
 
-void tell_written(const CommonOptions& common, const GoldenRequest& request, const GoldenFile& file,
-                  const char* state, double seconds) {
+int tell_written(const CommonOptions& common, const GoldenRequest& request, const GoldenFile& file,
+                 const char* state, double seconds) {
   const std::uintmax_t bytes = file_bytes(request.out);
-  if (common.json) {
-    fmt::print("{}\n", json{{"file", request.out},
-                            {"state", state},
-                            {"cases", file.cases.size()},
-                            {"rows", file.rows()},
-                            {"bytes", bytes},
-                            {"seconds", seconds}}
-                           .dump());
-    return;
-  }
-  fmt::print("{}: {}; {} cases, {} rows, {} bytes, {:.1f} s\n", request.out, state,
-             file.cases.size(), file.rows(), bytes, seconds);
+  if (common.json)
+    return tell(json{{"file", request.out},
+                     {"state", state},
+                     {"cases", file.cases.size()},
+                     {"rows", file.rows()},
+                     {"bytes", bytes},
+                     {"seconds", seconds}}
+                        .dump() +
+                    "\n",
+                0);
+  return tell(fmt::format("{}: {}; {} cases, {} rows, {} bytes, {:.1f} s\n", request.out, state,
+                          file.cases.size(), file.rows(), bytes, seconds),
+              0);
 }
 
 }  // namespace
@@ -152,15 +153,13 @@ int command_golden_diff(const CommonOptions& common, const GoldenRequest& reques
   const auto after = read_golden(request.files[1]);
   if (!after.ok()) return report_trouble(after.trouble());
   const GoldenDiff diff = diff_golden(*before, *after);
-  if (common.json) {
-    fmt::print("{}\n", json_of(diff).dump());
-  } else {
-    for (const CaseDiff& c : diff.cases) {
-      if (c.moved != Moved::kSame) fmt::print("{}\n", line_of(c));
-    }
-    fmt::print("{}\n", diff.summary());
+  const int code = diff.all_same() ? 0 : 1;
+  if (common.json) return tell(json_of(diff).dump() + "\n", code);
+  std::string text;
+  for (const CaseDiff& c : diff.cases) {
+    if (c.moved != Moved::kSame) text += line_of(c) + "\n";
   }
-  return diff.all_same() ? 0 : 1;
+  return tell(text + diff.summary() + "\n", code);
 }
 
 int command_golden_generate(const CommonOptions& common, const GoldenRequest& request) {
@@ -181,8 +180,7 @@ int command_golden_generate(const CommonOptions& common, const GoldenRequest& re
   if (is_there) {
     const GoldenDiff diff = diff_golden(*before, *file);
     if (diff.all_same()) {
-      tell_written(common, request, *file, "unchanged", seconds_since(begin));
-      return 0;
+      return tell_written(common, request, *file, "unchanged", seconds_since(begin));
     }
     const std::set<std::string> given(request.reasons.begin(), request.reasons.end());
     if (given != diff.reasons()) return refuse(request, diff, given);
@@ -191,8 +189,7 @@ int command_golden_generate(const CommonOptions& common, const GoldenRequest& re
   }
   if (const Outcome o = write_golden(*file, request.out); !o.ok())
     return report_trouble(o.trouble());
-  tell_written(common, request, *file, is_there ? "changed" : "new", seconds_since(begin));
-  return 0;
+  return tell_written(common, request, *file, is_there ? "changed" : "new", seconds_since(begin));
 }
 
 }  // namespace attest

@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "golden/golden_file.hpp"
+#include "harness/ledger.hpp"
 
 namespace attest {
 namespace {
@@ -176,11 +179,33 @@ TEST_F(GoldenCommand, VerifyNamesWhatDisagreesAndFailsWithOne) {
   EXPECT_EQ(told["disagreements"].size(), 1u);
 }
 
+TEST_F(GoldenCommand, AFileWithoutACaseProvesTooLittle) {
+  ASSERT_TRUE(write_golden({"first", "", {}}, path_).ok());
+  const Answer nothing = golden({"verify", path_, "--all"});
+  EXPECT_EQ(nothing.code, 5);
+  EXPECT_TRUE(nothing.says("proves nothing")) << nothing.out;
+  EXPECT_FALSE(nothing.says("agrees")) << nothing.out;
+}
+
 TEST_F(GoldenCommand, VerifySaysTheSeedOfItsSample) {
   EXPECT_TRUE(golden({"verify", path_, "--seed", "7"}).says("--seed 7\n"));
   const auto told = nlohmann::json::parse(golden({"verify", path_, "--json"}).out);
   EXPECT_GT(told["seed"].get<std::uint64_t>(), 20260000u);
   EXPECT_EQ(told["rows_by_digits"], 2);
+}
+
+TEST_F(GoldenCommand, TheSeedOfADayIsTheSameInEveryTimeZone) {
+  const auto seed_in = [&](const char* zone) {
+    setenv("TZ", zone, 1);
+    tzset();
+    return nlohmann::json::parse(golden({"verify", path_, "--json"}).out)["seed"];
+  };
+  const Date before = today();
+  const auto east = seed_in("EAST-14"), west = seed_in("WEST+12");  // 26 hours apart
+  unsetenv("TZ");
+  tzset();
+  if (today() != before) GTEST_SKIP() << "a day ended";
+  EXPECT_EQ(east, west);
 }
 
 TEST_F(GoldenCommand, ADamagedFileIsNamedByEveryVerb) {
