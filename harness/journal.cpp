@@ -70,6 +70,10 @@ Result<Journal> Journal::open(const std::string& folder, bool make) {
     return usage(fmt::format("{}: there is no run to resume", journal.path_));
   }
   if (journal.file_ == nullptr) return of_disk(journal.path_, errno);
+  struct stat what = {};
+  if (fstat(file, &what) != 0 || !S_ISREG(what.st_mode)) {
+    return usage(journal.path_ + ": it is no regular file; give another --out");
+  }
   if (flock(file, LOCK_EX | LOCK_NB) != 0) return locked(journal.path_, file);
   std::ifstream there(journal.path_, std::ios::binary);
   journal.text_.assign(std::istreambuf_iterator<char>(there), {});

@@ -1,6 +1,7 @@
 #include "harness/journal.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -127,6 +128,9 @@ TEST_F(JournalOf, ARunThatIsWrittenIsLockedAndSaysByWhom) {
 TEST_F(JournalOf, WhatIsNotThereIsSaid) {
   EXPECT_EQ(Journal::resume(folder_ + "/nowhere").trouble().kind, TroubleKind::kUsage);
   EXPECT_EQ(Journal::begin("/proc/nowhere").trouble().kind, TroubleKind::kInfra);
+  ASSERT_EQ(mkfifo(path().c_str(), 0666), 0);
+  EXPECT_TRUE(says(Journal::begin(folder_).trouble().text, "no regular file"));
+  fs::remove(path());
   write("{\"record\":\"what\"}\n");
   const auto journal = Journal::resume(folder_);
   ASSERT_FALSE(journal.ok());
