@@ -16,6 +16,7 @@
 #include "harness/nightly_options.hpp"
 #include "harness/out_file.hpp"
 #include "harness/report_files.hpp"
+#include "harness/result_files.hpp"
 #include "harness/run_header.hpp"
 #include "harness/shard.hpp"
 #include "reports/history/history.hpp"
@@ -50,10 +51,15 @@ struct Prepared {
   bool is_finished = false;
 };
 
+// The whole plan. A history that grows while the shards begin would give each of them another.
 Result<std::vector<PlannedCase>> plan_of(const CommonOptions& common, const NightlyRequest& request,
                                          const Shard& shard) {
-  PlanRequest wanted{request.tier, common.ledger, request.corpus, request.kills, {}, shard};
-  if (!request.history.empty()) {
+  PlanRequest wanted{request.tier, common.ledger, request.corpus, request.kills, {}, {}};
+  if (!request.costs.empty()) {
+    const auto earlier = read_run_of(request.costs);
+    if (!earlier.ok()) return earlier.trouble();
+    wanted.costs = costs_of(*earlier);
+  } else if (!request.history.empty() && shard.count == 1) {
     const auto history = History::open(request.history);
     if (!history.ok()) return history.trouble();
     auto costs = history->costs(common.device);
@@ -72,9 +78,13 @@ Result<Prepared> begin_run(const CommonOptions& common, const NightlyRequest& re
   auto journal = Journal::begin(request.out);
   if (!journal.ok()) return journal.trouble();
   Prepared prepared{std::move(*journal), {}, false};
-  prepared.task.header =
-      run_header(common, nightly_command(common, request), static_cast<std::int64_t>(plan->size()));
-  prepared.task.plan = std::move(*plan);
+  RunHeader& header = prepared.task.header;
+  prepared.task.plan = part_of(*plan, shard);
+  header = run_header(common, nightly_command(common, request),
+                      static_cast<std::int64_t>(prepared.task.plan.size()));
+  header.plan = plan_text(*plan);
+  const std::string job = request.run.empty() ? job_of(process_environment()) : request.run;
+  if (!job.empty() && shard.count > 1) header.run = shared_run_id(job, header);
   return prepared;
 }
 
@@ -111,13 +121,14 @@ Result<Prepared> resume_run(const CommonOptions& common, NightlyRequest request,
                     prepared.journal.path(), why, resume_command(was, request, request.resume))};
   }
   task.header.run = was.run;
+  task.header.plan = was.plan;
   task.header.resumed = true;
   take_over(before, task);
   prepared.is_finished = !before.planned.empty() && before.missing.empty();
   if (before.planned.empty()) {
     auto plan = plan_of(common, request, shard);
     if (!plan.ok()) return plan.trouble();
-    task.plan = std::move(*plan);
+    task.plan = part_of(*plan, shard);
   }
   return prepared;
 }

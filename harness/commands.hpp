@@ -86,6 +86,8 @@ struct NightlyRequest {
   std::string budget, timeout, memory;  // "8h", "10m", "4G"
   int jobs = 0;                         // worker processes; 0: as many as host threads
   std::string history;                  // file
+  std::vector<std::string> costs;       // results of an earlier run
+  std::string run;                      // what shards of one night share; empty: by the environment
   std::string corpus, kills;            // folder, file
   std::string seed;                     // of what is drawn; empty: by the run, another each night
 };

@@ -43,7 +43,14 @@ void add_nightly_options(CLI::App& nightly, NightlyRequest& request) {
   nightly.add_option("--memory", request.memory,
                      "4G: that a worker may take; default: its share of what is free");
   nightly.add_option("--history", request.history,
-                     "file of runs: this one is added, and gives the trend of its reports");
+                     "file of runs: this one is added, and gives the trend of its reports; without "
+                     "shards also the costs");
+  nightly.add_option("--costs", request.costs,
+                     "results of an earlier run: its times order the plan and cut it into shards; "
+                     "all shards need the same");
+  nightly.add_option("--run", request.run,
+                     "a name that the shards of one night share, so that a history has them as one "
+                     "run; default: the job of Slurm, of an MPI launcher or of GitHub");
   nightly.add_option("--corpus", request.corpus, "folder of failures that were kept")
       ->capture_default_str();
   nightly.add_option("--seed", request.seed, "what fuzz draws from; default: another one each run");
@@ -129,6 +136,7 @@ std::string resume_command(const RunHeader& header, const NightlyRequest& reques
   add("--memory", request.memory);
   if (request.jobs > 0) add("--jobs", std::to_string(request.jobs));
   add("--history", request.history);
+  for (const std::string& file : request.costs) add("--costs", file);
   add("--resume", folder);
   return text;
 }

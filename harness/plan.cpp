@@ -16,6 +16,7 @@
 #include "harness/case_source.hpp"
 #include "harness/core/check.hpp"
 #include "harness/core/kernel.hpp"
+#include "harness/core/random.hpp"
 #include "harness/corpus.hpp"
 #include "harness/ledger.hpp"
 #include "harness/selection.hpp"
@@ -156,7 +157,9 @@ Costs costs_of(const Results& results) {
   Costs costs;
   for (const CaseRecord& record : results.cases) {
     const Status status = record.verdict.status;
-    if (status == Status::kSkipped || status == Status::kInfra) continue;
+    const bool has_cost = status != Status::kSkipped && status != Status::kInfra &&
+                          status != Status::kHung && status != Status::kCrashed;
+    if (!has_cost) continue;  // the time of a hang is the watchdog's
     costs[record.planned_token()] = record.total_ms;
   }
   return costs;
@@ -206,6 +209,16 @@ std::vector<PlannedCase> part_of(std::vector<PlannedCase> plan, const Shard& sha
     if (is_mine[i]) mine.push_back(std::move(plan[i]));
   }
   return mine;
+}
+
+std::string plan_text(const std::vector<PlannedCase>& whole) {
+  std::uint64_t hash = kGolden;
+  for (const PlannedCase& one : whole) {
+    for (const char c : fmt::format("{} {}\n", one.token, one.cost_ms)) {
+      hash = mix64(hash ^ static_cast<unsigned char>(c));
+    }
+  }
+  return fmt::format("{} cases {:016x}", whole.size(), hash);
 }
 
 CostModel::CostModel(Costs costs) : costs_(std::move(costs)) {

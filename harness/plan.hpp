@@ -53,6 +53,10 @@ struct PlanRequest {
 // kUsage: no such tier, a file that cannot be read, or what it names is unknown.
 Result<std::vector<PlannedCase>> make_plan(const PlanRequest& request);
 
+// "88 cases 5b1f09aa41c7d2e3": two plans with the same text have the same cases at the same costs,
+// so that shards that say it are parts of one.
+std::string plan_text(const std::vector<PlannedCase>& whole);
+
 // The shard's part of a whole plan, in its order. The costliest case first, each goes to the shard
 // with the least work so far; so no shard has more than an equal part and 1 - 1/n of the costliest
 // case. Source: R. L. Graham, Bounds on multiprocessing timing anomalies, SIAM J. Appl. Math. 17

@@ -302,5 +302,27 @@ TEST(FuzzCase, IsAPureFunctionAndShardsDrawDifferentCases) {
   EXPECT_NE(fuzz_case(7, {}, 5).token, fuzz_case(8, {}, 5).token);
 }
 
+TEST(PlanText, IsOfTheCasesTheirOrderAndTheirCosts) {
+  const std::vector<PlannedCase> plan = {{"a", "smoke", 1}, {"b", "smoke", 2}};
+  EXPECT_EQ(plan_text(plan), plan_text(plan));
+  EXPECT_TRUE(plan_text(plan).starts_with("2 cases "));
+  EXPECT_NE(plan_text(plan), plan_text({{"a", "smoke", 1}, {"b", "smoke", 3}}));
+  EXPECT_NE(plan_text(plan), plan_text({plan[1], plan[0]}));
+  EXPECT_NE(plan_text(plan), plan_text({plan[0]}));
+}
+
+TEST(Costs, AreNotThoseOfWhatTheWatchdogEnded) {
+  Results results;
+  for (const Status status : {Status::kPassed, Status::kFailed, Status::kHung, Status::kCrashed,
+                              Status::kInfra, Status::kSkipped}) {
+    CaseRecord record{std::string(to_string(status)), {}, 5};
+    record.verdict.status = status;
+    results.cases.push_back(record);
+  }
+  const Costs costs = costs_of(results);
+  EXPECT_EQ(costs.size(), 2u);
+  EXPECT_TRUE(costs.contains("passed") && costs.contains("failed"));
+}
+
 }  // namespace
 }  // namespace attest

@@ -19,6 +19,8 @@ namespace attest {
 namespace {
 
 // FNV-1a. Source: Fowler, Noll, Vo, draft-eastlake-fnv, 64 bits.
+constexpr std::uint64_t kFnvBegin = 0xcbf29ce484222325u;
+
 void hash(std::uint64_t& state, std::string_view bytes) {
   for (const char byte : bytes) {
     state = (state ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
@@ -33,6 +35,14 @@ std::string run_id() {
 
 }  // namespace
 
+std::string shared_run_id(const std::string& job, const RunHeader& header) {
+  std::uint64_t state = kFnvBegin;
+  for (const std::string& part : {job, header.command, header.device, header.build, header.plan}) {
+    hash(state, part + "\n");
+  }
+  return fmt::format("{:016x}", state);
+}
+
 std::string build_text(const std::string& code_objects, const std::string& device) {
   std::string text = ATTEST_VERSION;
   const std::string target = "." + device.substr(device.find(':') + 1) + ".";
@@ -46,7 +56,7 @@ std::string build_text(const std::string& code_objects, const std::string& devic
   }
   if (files.empty()) return text;
   std::sort(files.begin(), files.end());
-  std::uint64_t state = 0xcbf29ce484222325u;
+  std::uint64_t state = kFnvBegin;
   for (const auto& path : files) {
     std::ifstream file(path, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};

@@ -129,6 +129,16 @@ Result<Shard> shard_of(const std::string& option, const Environment& environment
   return Shard{};
 }
 
+std::string job_of(const Environment& environment) {
+  for (const char* name : {"SLURM_ARRAY_JOB_ID", "SLURM_JOB_ID", "PMIX_NAMESPACE"}) {
+    if (const auto value = value_of(environment, name)) return fmt::format("{}={}", name, *value);
+  }
+  const auto run = value_of(environment, "GITHUB_RUN_ID");
+  if (!run) return "";
+  return fmt::format("GITHUB_RUN_ID={}.{}", *run,
+                     value_of(environment, "GITHUB_RUN_ATTEMPT").value_or("1"));
+}
+
 std::string to_text(const Shard& shard) {
   return shard.count == 1 ? "" : fmt::format("{}/{}", shard.index + 1, shard.count);
 }

@@ -32,6 +32,10 @@ Environment process_environment();
 // set for MPI applications"; MPICH, simple_pmi.c.
 Result<Shard> shard_of(const std::string& option, const Environment& environment);
 
+// What the shards of one night share: the job of a Slurm array or step, of an MPI launcher, of a
+// workflow of GitHub. Empty: nothing says it.
+std::string job_of(const Environment& environment);
+
 std::string to_text(const Shard& shard);  // "3/8"; of the only one: empty
 // "shard 3 of 8, from SLURM_ARRAY_TASK_ID"; of the only one: empty.
 std::string what_it_is(const Shard& shard);

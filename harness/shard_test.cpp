@@ -196,5 +196,20 @@ TEST_F(GoogleTestFiles, AChildThatEndsDoesNotRemoveTheFileOfAPrematureExit) {
   EXPECT_TRUE(fs::exists(path_));
 }
 
+TEST(JobOf, IsWhatTheShardsOfOneNightShare) {
+  const auto job = [](std::map<std::string, std::string> set) {
+    return job_of([set](const std::string& name) -> std::optional<std::string> {
+      const auto found = set.find(name);
+      return found == set.end() ? std::nullopt : std::optional{found->second};
+    });
+  };
+  EXPECT_EQ(job({}), "");
+  EXPECT_EQ(job({{"SLURM_ARRAY_JOB_ID", "7"}, {"SLURM_JOB_ID", "9"}}), "SLURM_ARRAY_JOB_ID=7");
+  EXPECT_EQ(job({{"SLURM_JOB_ID", "9"}}), "SLURM_JOB_ID=9");
+  EXPECT_EQ(job({{"GITHUB_RUN_ID", "5"}}), "GITHUB_RUN_ID=5.1");
+  EXPECT_NE(job({{"GITHUB_RUN_ID", "5"}, {"GITHUB_RUN_ATTEMPT", "2"}}),
+            job({{"GITHUB_RUN_ID", "5"}, {"GITHUB_RUN_ATTEMPT", "1"}}));
+}
+
 }  // namespace
 }  // namespace attest

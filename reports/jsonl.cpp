@@ -11,19 +11,13 @@
 namespace attest {
 namespace {
 
-constexpr int kFormat = 2;  // 2: plan, spreads, fault_maps, contract, source and more of run_begin
-
 Json record_of(const char* kind, Json fields) {
   Json record = {{"record", kind}};
   record.update(fields);
   return record;
 }
 
-Json begin_record(const RunHeader& header) {
-  Json record = record_of("run_begin", {{"format", kFormat}});
-  record.update(to_json(header));
-  return record;
-}
+Json begin_record(const RunHeader& header) { return record_of("run_begin", to_json(header)); }
 
 Json plan_record(std::span<const PlannedCase> cases) {
   Json planned = Json::array();

@@ -12,6 +12,9 @@
 
 namespace attest {
 
+// Of JSON Lines. 2: plan, spreads, fault_maps, contract, source and more of run_begin.
+inline constexpr int kJournalFormat = 2;
+
 struct RunHeader {
   std::string command;  // "nightly --tier smoke"
   std::string device;   // "emu:gfx942"
@@ -26,6 +29,8 @@ struct RunHeader {
   std::string shard = {};    // "2/4": the second of four; empty: all of it
   std::string bounds = {};   // version of the derivation of the bounds (reference/error_bound.hpp)
   bool resumed = false;
+  std::string plan = {};  // "88 cases 5b1f09aa41c7d2e3": the whole of which a shard has a part
+  int format = kJournalFormat;
 };
 
 struct PlannedCase {

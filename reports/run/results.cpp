@@ -1,15 +1,18 @@
 #include "reports/run/results.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "harness/core/case.hpp"
 #include "reports/run/phases.hpp"
@@ -19,6 +22,45 @@ namespace attest {
 namespace {
 
 Trouble usage(std::string text) { return {TroubleKind::kUsage, std::move(text)}; }
+
+// By the exit code that a case of the status leads to: 1 before 4 before 5 before 0.
+int gravity_of(Status status) {
+  Tally tally;
+  tally.add(status);
+  switch (exit_code(tally)) {
+    case 1:
+      return 3;
+    case 4:
+      return 2;
+    case 0:
+      return 0;
+    default:
+      return 1;
+  }
+}
+
+// What keeps runs from being parts of one; empty: nothing.
+std::string why_not_one(const std::vector<RunHeader>& runs) {
+  const std::pair<const char*, std::string RunHeader::*> same[] = {{"devices", &RunHeader::device},
+                                                                   {"builds", &RunHeader::build},
+                                                                   {"bounds", &RunHeader::bounds},
+                                                                   {"plans", &RunHeader::plan}};
+  for (const RunHeader& run : runs) {
+    for (const auto& [what, field] : same) {
+      const std::string &a = runs.front().*field, &b = run.*field;
+      if (a != b) return fmt::format("they have different {}: '{}' and '{}'", what, a, b);
+    }
+  }
+  return {};
+}
+
+// "2/3" in numbers; 0 of 0 where it is none.
+std::pair<int, int> part_of(const std::string& shard) {
+  int i = 0, n = 0;
+  return std::sscanf(shard.c_str(), "%d/%d", &i, &n) == 2 && 1 <= i && i <= n && n <= 1 << 20
+             ? std::pair{i, n}
+             : std::pair{0, 0};
+}
 
 // Takes records in the order in which they were written.
 class Reading {
@@ -45,6 +87,7 @@ class Reading {
       if (at.times > 1) results_.twice.push_back(token);
     }
     note_missing();
+    note_absent();
     return std::move(results_);
   }
 
@@ -89,7 +132,11 @@ class Reading {
     Ended& ended = ends_[record.planned_token()];
     ended.order = order_++;
     ++ended.times;
-    ended.record = std::move(record);
+    drawn_ += ended.times == 1 && record.phase == kDrawnPhase;
+    // A pass that follows a failure does not undo it.
+    const bool is_worse = ended.record && gravity_of(ended.record->verdict.status) >
+                                              gravity_of(record.verdict.status);
+    if (!is_worse) ended.record = std::move(record);
   }
 
   void note_missing() {
@@ -106,17 +153,70 @@ class Reading {
     std::int64_t promised = 0;
     for (const RunHeader& run : results_.runs) promised += run.resumed ? 0 : run.cases;
     const auto planned = static_cast<std::int64_t>(results_.planned.size());
-    const bool lost = planned > 0 ? planned < promised : results_.tally.total() < promised;
+    const bool lost = planned > 0 ? planned < promised : results_.tally.total() - drawn_ < promised;
     results_.tally.interrupted =
         lost || !results_.missing.empty() || (planned == 0 && interrupted_);
+  }
+
+  void note_absent() {
+    std::set<int> here;
+    int parts = 0;
+    for (const RunHeader& run : results_.runs) {
+      const auto [i, n] = part_of(run.shard);
+      if (i > 0) here.insert(i);
+      parts = std::max(parts, n);
+    }
+    for (int i = 1; i <= parts; ++i) {
+      if (!here.contains(i)) results_.absent.push_back(fmt::format("{}/{}", i, parts));
+    }
+    if (results_.absent.empty()) return;
+    if (here.size() > 1) results_.tally.interrupted = true;
+    constexpr std::size_t kMostNamed = 5;
+    const std::size_t named = std::min(results_.absent.size(), kMostNamed);
+    const std::vector<std::string> first(results_.absent.begin(), results_.absent.begin() + named);
+    results_.notes.push_back(
+        fmt::format("only {} of {} parts of the plan {} here: {} {} not{}", here.size(), parts,
+                    here.size() == 1 ? "is" : "are", fmt::join(first, ", "),
+                    results_.absent.size() == 1 ? "is" : "are",
+                    results_.absent.size() > named
+                        ? fmt::format(", nor {} more", results_.absent.size() - named)
+                        : ""));
   }
 
   Results results_;
   std::map<std::string, Ended> ends_;  // by the token of the plan
   std::set<std::string> planned_, begun_;
   int order_ = 0;
+  std::int64_t drawn_ = 0;
   bool interrupted_ = false;
 };
+
+Result<Results> parts_of_one(Results results, const std::string& name) {
+  const std::string why = why_not_one(results.runs);
+  if (why.empty()) return results;
+  return usage(fmt::format("{}: these runs are no parts of one: {}. Of two runs: `attest compare`",
+                           name, why));
+}
+
+// Whether a shell only makes words of it: plain characters, and what is quoted.
+bool is_inert(std::string_view text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,=:@%- ";
+  while (!text.empty()) {
+    std::size_t length = 1;
+    if (text.front() == '\'') {
+      const std::size_t end = text.find('\'', 1);
+      if (end == std::string_view::npos) return false;
+      length = end + 1;
+    } else if (text.starts_with("\\'")) {
+      length = 2;
+    } else if (kPlain.find(text.front()) == std::string_view::npos) {
+      return false;
+    }
+    text.remove_prefix(length);
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -125,7 +225,7 @@ Result<Results> parse_results(std::string_view text, const std::string& name) {
   reading.file(text, name);
   Results results = std::move(reading).finish();
   if (results.runs.empty()) return usage(fmt::format("{}: it holds no run", name));
-  return results;
+  return parts_of_one(std::move(results), name);
 }
 
 Result<Results> read_results(const std::vector<std::string>& paths) {
@@ -147,12 +247,16 @@ Result<Results> read_results(const std::vector<std::string>& paths) {
     return usage(fmt::format("{}: no run_begin in it: these are no results of a run",
                              fmt::join(paths, ", ")));
   }
-  return results;
+  return parts_of_one(std::move(results), fmt::format("{}", fmt::join(paths, ", ")));
 }
 
 std::string see_again(const Results& results, const CaseRecord& record) {
   const RunHeader& header = results.header();
-  if (!header.again.empty()) return header.again;
+  if (!header.again.empty()) return is_inert(header.again) ? header.again : "";
+  const bool is_quotable =
+      std::none_of(record.token.begin(), record.token.end(),
+                   [](unsigned char c) { return c == '\'' || c < ' ' || c == 0x7f; });
+  if (!is_quotable || !is_inert(header.repro_options)) return "";
   return fmt::format("./attest repro '{}'{}", record.token, header.repro_options);
 }
 

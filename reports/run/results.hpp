@@ -16,22 +16,27 @@ namespace attest {
 struct Results {
   std::vector<RunHeader> runs;       // as they began; at least one
   std::vector<PlannedCase> planned;  // each once
-  std::vector<CaseRecord> cases;     // that ended, in that order; of one that ended twice the last
+  std::vector<CaseRecord> cases;     // that ended, in that order; of one that ended twice the worst
   std::vector<std::string> missing;  // planned, but did not end
   std::vector<std::string> begun;    // of the missing: those that had begun
   std::vector<std::string> twice;    // ended more than once
+  std::vector<std::string> absent;   // parts of the plan that are not here: "2/3"
   std::vector<std::string> notes;    // "results.jsonl:17: cut short"
-  Tally tally;                       // of `cases`; interrupted where some are missing
-  double seconds = 0;                // the sum of the runs'
+  // Of `cases`; interrupted where some are missing, or parts beside others. A part alone is judged
+  // by itself.
+  Tally tally;
+  double seconds = 0;  // the sum of the runs'
 
   const RunHeader& header() const { return runs.front(); }
 };
 
-// Trouble kUsage: a file that cannot be read, or holds no run.
+// Trouble kUsage: a file that cannot be read, or holds no run, or runs that are no parts of one: of
+// another device, build, bounds or plan.
 Result<Results> read_results(const std::vector<std::string>& paths);
 Result<Results> parse_results(std::string_view text, const std::string& name);
 
-// The command that sees a case again.
+// The command that sees a case again; empty where what the file gives would do something else in a
+// shell: results may come from anybody.
 std::string see_again(const Results& results, const CaseRecord& record);
 
 // Its exit code. Of what was drawn beside the plan some could not have failed: vacuous or skipped,

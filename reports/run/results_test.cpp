@@ -159,14 +159,73 @@ TEST(Results, NameWhatIsMissingAndWhatHadBegun) {
   EXPECT_EQ(exit_code(results->tally), 3);
 }
 
-TEST(Results, NameACaseThatEndedTwiceAndKeepItsLastEnd) {
+TEST(Results, NameACaseThatEndedTwiceAndKeepTheWorstOfItsEnds) {
   CaseRecord again = passing();
-  again.verdict.status = Status::kFailed;
-  const auto results = parse_results(lines_of(header(), {both()[0]}, {passing(), again}), "r");
+  for (const Status worse : {Status::kFailed, Status::kInfra, Status::kVacuous}) {
+    again.verdict.status = worse;
+    for (const auto& ends : {std::vector{passing(), again}, std::vector{again, passing()}}) {
+      const auto results = parse_results(lines_of(header("", 1), {both()[0]}, ends), "r");
+      ASSERT_TRUE(results.ok());
+      EXPECT_EQ(results->twice, std::vector<std::string>{kPassing});
+      ASSERT_EQ(results->cases.size(), 1u);
+      EXPECT_EQ(results->cases[0].verdict.status, worse);
+    }
+  }
+}
+
+TEST(Results, OfSomeShardsWithoutTheOthersAreIncomplete) {
+  const std::string first = lines_of(header("1/3", 1), {both()[0]}, {passing()});
+  const std::string third = lines_of(header("3/3", 0), {}, {});
+  const auto two = parse_results(first + third, "r");
+  ASSERT_TRUE(two.ok());
+  EXPECT_EQ(two->absent, std::vector<std::string>{"2/3"});
+  EXPECT_EQ(run_exit_code(*two), 3);
+  EXPECT_EQ(two->notes.back(), "only 2 of 3 parts of the plan are here: 2/3 is not");
+  // One that nobody calls the whole.
+  const auto alone = parse_results(first, "r");
+  EXPECT_EQ(alone->absent, (std::vector<std::string>{"2/3", "3/3"}));
+  EXPECT_EQ(run_exit_code(*alone), 0);
+}
+
+TEST(Results, OfRunsThatAreNoPartsOfOneAreRefused) {
+  const RunHeader first = header("1/2", 1);
+  for (const auto& change : std::vector<void (*)(RunHeader&)>{
+           [](RunHeader& h) { h.device = "cuda:0"; }, [](RunHeader& h) { h.build = "0.2.0"; },
+           [](RunHeader& h) { h.bounds = "2"; }, [](RunHeader& h) { h.plan = "9 cases 77"; }}) {
+    RunHeader second = header("2/2", 1);
+    change(second);
+    const auto results = parse_results(
+        lines_of(first, {both()[0]}, {passing()}) + lines_of(second, {both()[1]}, {failing()}),
+        "r");
+    ASSERT_FALSE(results.ok());
+    EXPECT_EQ(results.trouble().kind, TroubleKind::kUsage);
+    EXPECT_NE(results.trouble().text.find("no parts of one: they have different"),
+              std::string::npos);
+  }
+}
+
+TEST(Results, MissAPlanThatIsDamagedWhateverWasDrawnBesideIt) {
+  CaseRecord drawn = passing();
+  drawn.phase = "fuzz";
+  const auto results = parse_results(lines_of(header("", 1), {}, {drawn}), "r");
   ASSERT_TRUE(results.ok());
-  EXPECT_EQ(results->twice, std::vector<std::string>{kPassing});
-  EXPECT_EQ(results->tally.failed, 1);
-  EXPECT_EQ(results->tally.total(), 1);
+  EXPECT_EQ(run_exit_code(*results), 3);
+}
+
+TEST(Results, GiveNoCommandThatDoesSomethingElseInAShell) {
+  auto results = parse_results(lines_of(header(), {}, {failing()}), "r");
+  CaseRecord evil = failing();
+  evil.token += "';touch x;echo '";
+  EXPECT_EQ(see_again(*results, evil), "");
+  results->runs[0].repro_options = " --code-objects 'a b'\\''c' --check";
+  EXPECT_NE(see_again(*results, failing()), "");
+  for (const char* options :
+       {" ;touch x", " $(touch x)", " `x`", " 'a", " \"$x\"", " >x", " #", " \n x"}) {
+    results->runs[0].repro_options = options;
+    EXPECT_EQ(see_again(*results, failing()), "") << options;
+  }
+  results->runs[0].again = "./attest judge a.h5 | sh";
+  EXPECT_EQ(see_again(*results, failing()), "");
 }
 
 TEST(Results, NoteALineThatIsNoRecordAndKeepTheOthers) {

@@ -39,21 +39,6 @@ std::int64_t nameless_cases(const Results& results) {
   return announced - results.tally.total() - static_cast<std::int64_t>(results.missing.size());
 }
 
-// Shards of one run have these in common.
-void note_differences(const Results& results, std::vector<std::string>& notes) {
-  const auto differ = [&](const char* what, std::string RunHeader::*field) {
-    for (const RunHeader& run : results.runs) {
-      if (run.*field == results.header().*field) continue;
-      notes.push_back(fmt::format("these runs have different {}: '{}' and '{}'", what,
-                                  results.header().*field, run.*field));
-      return;
-    }
-  };
-  differ("devices", &RunHeader::device);
-  differ("builds", &RunHeader::build);
-  differ("bounds", &RunHeader::bounds);
-}
-
 // "any token", "at least 61 % of its tokens": the least over passed cases, of those looked at;
 // empty where none had any to lose.
 std::string least_seen(const Results& results, double Evidence::*share, const char* what) {
@@ -192,10 +177,9 @@ std::vector<std::string> first_of(const std::vector<std::string>& lines, std::si
 
 std::vector<std::string> notes_of(const Results& results) {
   std::vector<std::string> notes = first_of(results.notes, kMostNamed, "such lines");
-  note_differences(results, notes);
   std::vector<std::string> twice;
   for (const std::string& token : results.twice) {
-    twice.push_back(token + " ended more than once; its last end counts");
+    twice.push_back(token + " ended more than once; the worst of its ends counts");
   }
   append(notes, first_of(twice, kMostNamed, "cases ended more than once"));
   append(notes, first_of(lines_of_missing(results), kMostNamed, "planned cases did not end"));

@@ -16,7 +16,7 @@ std::string_view exit_text(int code);
 std::string proof_of(const Results& results);
 
 // What a reader must know before trusting the numbers, a line each: lines cut short, cases that
-// ended twice, planned cases that did not end, runs that do not belong together.
+// ended twice, planned cases that did not end.
 std::vector<std::string> notes_of(const Results& results);
 // At most `most` of the lines, and "and 7 more WHAT" where there are more.
 std::vector<std::string> first_of(const std::vector<std::string>& lines, std::size_t most,

@@ -52,14 +52,8 @@ TEST(Notes, NameTenAndCountTheOthers) {
     text += end(fmt::format("c{:02}", i)) + end(fmt::format("c{:02}", i));
   const Lines notes = notes_of_text(text);
   ASSERT_EQ(notes.size(), 11u);
-  EXPECT_EQ(notes[0], "c00 ended more than once; its last end counts");
+  EXPECT_EQ(notes[0], "c00 ended more than once; the worst of its ends counts");
   EXPECT_EQ(notes[10], "and 2 more cases ended more than once");
-}
-
-TEST(Notes, SayThatRunsDoNotBelongTogether) {
-  EXPECT_EQ(
-      notes_of_text(begin(R"(,"build":"1")") + end("a") + begin(R"(,"build":"2")") + end("b")),
-      Lines{"these runs have different builds: '1' and '2'"});
 }
 
 TEST(Findings, AreTheGravestFirstAndToldByTheShortestOfTheGravest) {

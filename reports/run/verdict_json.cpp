@@ -221,6 +221,7 @@ void case_fields(F& f, T& r) {
 
 template <class F, class T>
 void header_fields(F& f, T& h) {
+  f("format", h.format);
   f("command", h.command);
   f("device", h.device);
   f("machine", h.machine);
@@ -232,6 +233,7 @@ void header_fields(F& f, T& h) {
   f("build", h.build);
   f("bounds", h.bounds);
   f.unless("shard", h.shard, std::string{});
+  f.unless("plan", h.plan, std::string{});
   f.unless("resumed", h.resumed, false);
 }
 
