@@ -9,7 +9,7 @@
 #include <cstring>
 #include <map>
 
-#include "golden/contract_text.hpp"
+#include "harness/core/contract_changes.hpp"
 
 namespace attest {
 namespace {

@@ -42,7 +42,7 @@ struct GoldenCase {
   std::string source;     // "generator", or "capture": then `captured` holds the inputs
   std::string generator;  // of inputs: name and version
   std::string reference;  // of values: kind and version
-  std::string contract;   // contract_text.hpp
+  std::string contract;   // to_text(Contract)
   std::string digest_q, digest_kv,
       digest_tables;  // of inputs: harness/golden_make.hpp says of what
   double error = 0;   // of o over sum_a_abs_v, of lse over max(1, |lse|); 0 where digests are all

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "fuzz/distributions/distribution.hpp"
-#include "golden/contract_text.hpp"
 #include "golden/digest.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/core/parallel.hpp"
@@ -202,7 +201,7 @@ Result<GoldenCase> make_golden(const GoldenInputs& from, bool digests_only, int 
   c.source = from.captured.empty() ? "generator" : "capture";
   c.generator = from.captured.empty() ? kGeneratorVersion : "captured";
   c.reference = kReferenceVersion;
-  c.contract = contract_text(find_kernel(from.c.kernel)->contract(p));
+  c.contract = to_text(find_kernel(from.c.kernel)->contract(p));
   c.digest_q = digests.q, c.digest_kv = digests.kv, c.digest_tables = digests.tables;
   const auto rows = static_cast<std::size_t>(p.rows());
   if (digests_only) {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <span>
 
-#include "golden/contract_text.hpp"
+#include "harness/core/contract_changes.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/core/parallel.hpp"
 #include "harness/core/random.hpp"
@@ -65,7 +65,7 @@ class CaseVerifier {
     const Problem& p = from->c.problem;
     ++report_.cases;
     report_.rows += p.rows();
-    compare_contract(contract_text(find_kernel(from->c.kernel)->contract(p)));
+    compare_contract(to_text(find_kernel(from->c.kernel)->contract(p)));
     // Values of other inputs are other values: nothing more to learn.
     if (!compare_inputs(digests_of(p, from->inputs))) return Done{};
     if (const Outcome o = compare_error(p, from->inputs); !o.ok()) return o;

@@ -39,17 +39,17 @@ namespace {
 std::string_view to_string(MatrixUnit unit) {
   switch (unit) {
     case MatrixUnit::kSequentialFma:
-      return "fma";
+      return "sequential_fma";
     case MatrixUnit::kCdna1Bf16:
-      return "cdna1";
+      return "cdna1_bf16";
     case MatrixUnit::kCdna2Bf16:
-      return "cdna2";
+      return "cdna2_bf16";
     case MatrixUnit::kCdna3Bf16:
-      return "cdna3";
+      return "cdna3_bf16";
     case MatrixUnit::kCdna3Fp8:
       return "cdna3_fp8";
     case MatrixUnit::kHopperBf16:
-      return "hopper";
+      return "hopper_bf16";
     case MatrixUnit::kUnknown:
       return "unknown";
   }
@@ -68,27 +68,44 @@ std::string_view to_string(Merge merge) {
   return "?";
 }
 
-std::string to_text(const Arithmetic& a) {
+std::string_view to_string(EmptyRow row) {
+  switch (row) {
+    case EmptyRow::kZerosAndMinusInf:
+      return "zeros_and_minus_inf";
+    case EmptyRow::kUnwritten:
+      return "unwritten";
+  }
+  return "?";
+}
+
+// The lists of names below are complete, or they do not compile: one for each member, in order.
+std::string to_text(const Arithmetic& arithmetic) {
+  const auto& [matrix_unit, exp_ulp, log_ulp, divide_u, p_bits, p_min_exponent, p_largest, p_scale,
+               p_truncates, l_from_rounded_p, scaled_q, k_relative, bf16_partials, o_truncates,
+               merge, lse_in_log2, tile_tokens, waves_per_split, lazy_rescale, lazy_heads,
+               schedule_declared] = arithmetic;
   return fmt::format(
       "matrix_unit={} exp_ulp={} log_ulp={} divide_u={} p_bits={} p_min_exponent={} p_largest={} "
-      "p_scale={} p_truncates={:d} l_from_rounded_p={:d} scaled_q={:d} k_relative={} "
-      "bf16_partials={:d} o_truncates={:d} merge={} lse_in_log2={:d} tile_tokens={} "
-      "waves_per_split={} lazy_rescale={} lazy_heads={} schedule_declared={:d}",
-      to_string(a.matrix_unit), a.exp_ulp, a.log_ulp, a.divide_u, a.p_bits, a.p_min_exponent,
-      a.p_largest, a.p_scale, a.p_truncates, a.l_from_rounded_p, a.scaled_q, a.k_relative,
-      a.bf16_partials, a.o_truncates, to_string(a.merge), a.lse_in_log2, a.tile_tokens,
-      a.waves_per_split, a.lazy_rescale, a.lazy_heads, a.schedule_declared);
+      "p_scale={} p_truncates={} l_from_rounded_p={} scaled_q={} k_relative={} bf16_partials={} "
+      "o_truncates={} merge={} lse_in_log2={} tile_tokens={} waves_per_split={} lazy_rescale={} "
+      "lazy_heads={} schedule_declared={}",
+      to_string(matrix_unit), exp_ulp, log_ulp, divide_u, p_bits, p_min_exponent, p_largest,
+      p_scale, p_truncates, l_from_rounded_p, scaled_q, k_relative, bf16_partials, o_truncates,
+      to_string(merge), lse_in_log2, tile_tokens, waves_per_split, lazy_rescale, lazy_heads,
+      schedule_declared);
 }
 
 }  // namespace
 
-std::string to_text(const Contract& c) {
+std::string to_text(const Contract& contract) {
+  const auto& [arithmetic, split_rule, empty_row, run_to_run_bitwise, layout_invariant,
+               batch_invariant] = contract;
+  const auto& [min_tokens, dealt_tile] = split_rule;
   return fmt::format(
-      "{} min_tokens={} dealt_tile={} empty_row={} run_to_run_bitwise={:d} layout_invariant={:d} "
-      "batch_invariant={:d}",
-      to_text(c.arithmetic), c.split_rule.min_tokens, c.split_rule.dealt_tile,
-      c.empty_row == EmptyRow::kUnwritten ? "unwritten" : "zeros", c.run_to_run_bitwise,
-      c.layout_invariant, c.batch_invariant);
+      "{} split_min_tokens={} split_dealt_tile={} empty_row={} run_to_run_bitwise={} "
+      "layout_invariant={} batch_invariant={}",
+      to_text(arithmetic), min_tokens, dealt_tile, to_string(empty_row), run_to_run_bitwise,
+      layout_invariant, batch_invariant);
 }
 
 }  // namespace attest

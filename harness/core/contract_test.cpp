@@ -1,9 +1,11 @@
-#include "golden/contract_text.hpp"
+#include "harness/core/contract.hpp"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 #include <set>
+
+#include "harness/core/contract_changes.hpp"
 
 namespace attest {
 namespace {
@@ -39,11 +41,11 @@ TEST(ContractText, EveryFieldShowsInIt) {
       [](Contract& c) { c.layout_invariant = true; },
       [](Contract& c) { c.batch_invariant = true; },
   };
-  std::set<std::string> texts = {contract_text(Contract{})};
+  std::set<std::string> texts = {to_text(Contract{})};
   for (std::size_t i = 0; i < edits.size(); ++i) {
     Contract c;
     edits[i](c);
-    EXPECT_TRUE(texts.insert(contract_text(c)).second) << "edit " << i << " does not show";
+    EXPECT_TRUE(texts.insert(to_text(c)).second) << "edit " << i << " does not show";
   }
 }
 
@@ -51,10 +53,10 @@ TEST(ContractText, ChangesAreNamedWithBothValues) {
   Contract before, after;
   after.arithmetic.p_bits = 24;
   after.arithmetic.merge = Merge::kSequential;
-  EXPECT_EQ(contract_changes(contract_text(before), contract_text(before)), "");
-  EXPECT_EQ(contract_changes(contract_text(before), contract_text(after)),
-            "merge max_first -> sequential, p_bits 8 -> 24");
-  EXPECT_EQ(contract_changes("a=1", "a=1 b=2"), "b (none) -> 2");
+  EXPECT_EQ(contract_changes(to_text(before), to_text(before)), "");
+  EXPECT_EQ(contract_changes(to_text(before), to_text(after)),
+            "p_bits 8 -> 24, merge max_first -> sequential");
+  EXPECT_EQ(contract_changes("a=1 c=3", "b=2 a=1"), "c 3 -> not said, b not said -> 2");
 }
 
 }  // namespace
