@@ -1,4 +1,4 @@
-# Of bad_input_test.sh: commands on the results of runs that are over.
+# Of bad_input_test.sh: a nightly that cannot begin, and commands on the results of runs that are over.
 
 # results NAME RUN STATUS BUCKET: NAME.jsonl, a run of one case.
 results() {
@@ -77,4 +77,18 @@ test_AReportNamesWhatIsNoHistory() {
   expect 2 "base.jsonl: not a history" attest report base.jsonl --history base.jsonl
   mkdir night && mv base.jsonl night/results.jsonl
   expect 0 "passed 1" attest report night
+}
+test_ANightlyThatCannotBegin() {
+  expect 2 "--budget takes a time such as 90s, 30m, 8h, not 'soon'" attest nightly --out out --budget soon
+  expect 2 "--timeout takes a time" attest nightly --out out --timeout 0
+  expect 2 "--memory takes a size such as 512M, 4G, not '4 apples'" attest nightly --out out --memory "4 apples"
+  expect 2 "--seed takes a whole number" attest nightly --out out --seed pi
+  expect 2 "9/8" attest nightly --out out --shard 9/8
+  expect 2 "--jobs" attest nightly --out out --jobs 0
+  expect 2 "out/results.jsonl: there is no run to resume" attest nightly --resume out
+  expect 2 "--out" attest nightly --resume out --out out
+  expect 4 "nowhere" attest nightly --out out --history nowhere/history
+  expect 2 "alone it has nothing to do" attest worker --parent 1
+  [[ ! -e out ]] || fail "a folder was made"
+  expect 4 "device emu:gfx1100" attest nightly --out out --device emu:gfx1100
 }

@@ -149,20 +149,6 @@ test_AnUnknownSuiteIsUsage() {
   expect 2 "'nope'" attest run --suite nope
   expect 2 "'nope'" attest nightly --tier nope
 }
-test_ANightlyThatCannotBegin() {
-  expect 2 "--budget takes a time such as 90s, 30m, 8h, not 'soon'" attest nightly --out out --budget soon
-  expect 2 "--timeout takes a time" attest nightly --out out --timeout 0
-  expect 2 "--memory takes a size such as 512M, 4G, not '4 apples'" attest nightly --out out --memory "4 apples"
-  expect 2 "--seed takes a whole number" attest nightly --out out --seed pi
-  expect 2 "9/8" attest nightly --out out --shard 9/8
-  expect 2 "--jobs" attest nightly --out out --jobs 0
-  expect 2 "out/results.jsonl: there is no run to resume" attest nightly --resume out
-  expect 2 "--out" attest nightly --resume out --out out
-  expect 4 "nowhere" attest nightly --out out --history nowhere/history
-  expect 2 "alone it has nothing to do" attest worker --parent 1
-  [[ ! -e out ]] || fail "a folder was made"
-  expect 4 "device emu:gfx1100" attest nightly --out out --device emu:gfx1100
-}
 test_NothingSelectedProvesTooLittle() {
   expect 5 "nothing" attest run --suite smoke --match no_such_case
 }
