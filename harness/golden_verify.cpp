@@ -97,8 +97,7 @@ class CaseVerifier {
 
   // Values are held to the error that their file states: not to any.
   Outcome compare_error(const Problem& p, const Inputs& inputs) {
-    if (!golden_.has_values()) return Done{};
-    const auto today = stated_error(p, inputs, options_.threads);
+    const auto today = golden_.has_values() ? stated_error(p, inputs, options_.threads) : 0.0;
     if (!today.ok()) return today.trouble();
     if (!(golden_.error <= *today * (1 + 0x1p-20)))
       disagree(

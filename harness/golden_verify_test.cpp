@@ -94,6 +94,8 @@ TEST(GoldenVerify, AStatedErrorThatGenerateWouldNotStateIsTold) {
   EXPECT_NE(text.find("it states an error of 1e+300: more than the "), std::string::npos) << text;
   EXPECT_NE(told(false, [](GoldenCase& c) { c.error *= 1.01; }).find("it states"),
             std::string::npos);
+  EXPECT_NE(told(true, [](GoldenCase& c) { c.error = 1e-28; }).find("it states"),
+            std::string::npos);
 }
 
 TEST(GoldenVerify, AFileWithoutARowProvesNothing) {
