@@ -142,24 +142,30 @@ void copy_group(const Hdf5File& from, const std::string& group, Hdf5File& to, co
   }
 }
 
+// What is said of a copy of `path` that `edit` changed; empty: it reads as `sample`.
+std::string why_edited(const std::string& path, const GoldenFile& sample, const Edit& edit,
+                       bool without_first = false) {
+  const std::string copy = path + ".copy.h5";
+  const auto from = Hdf5File::open(path);
+  const auto to = Hdf5File::create(copy, Hdf5Style::kArchive);
+  StoredTensor none;
+  Attributes root = *(*from)->attributes("/");
+  edit("/", none, root);
+  EXPECT_TRUE((*to)->write_attributes(root).ok());
+  const auto names = (*from)->names("/");
+  for (const std::string& name : *names) {
+    if (!without_first || name != names->front()) copy_group(**from, name, **to, edit);
+  }
+  EXPECT_TRUE((*to)->close().ok());
+  const auto read = read_golden(copy);
+  if (read.ok()) return *read == sample ? "" : "another content, unseen";
+  return read.trouble().text.substr(copy.size() + 2);
+}
+
 // What reads and writes HDF5 can change values and keep every check sum of the format.
 TEST_F(GoldenFileTest, ChangesThroughHdf5ItselfAreFound) {
-  const auto why = [&](const Edit& edit, bool without_first = false) -> std::string {
-    const std::string path = (folder_ / "b.h5").string();
-    const auto from = Hdf5File::open(path_);
-    const auto to = Hdf5File::create(path, Hdf5Style::kArchive);
-    StoredTensor none;
-    Attributes root = *(*from)->attributes("/");
-    edit("/", none, root);
-    EXPECT_TRUE((*to)->write_attributes(root).ok());
-    const auto names = (*from)->names("/");
-    for (const std::string& name : *names) {
-      if (!without_first || name != names->front()) copy_group(**from, name, **to, edit);
-    }
-    EXPECT_TRUE((*to)->close().ok());
-    const auto read = read_golden(path);
-    if (read.ok()) return *read == sample_ ? "" : "another content, unseen";
-    return read.trouble().text.substr(path.size() + 2);
+  const auto why = [&](const Edit& edit, bool without_first = false) {
+    return why_edited(path_, sample_, edit, without_first);
   };
   const std::string id = golden_id("v1:k=a:h=2"), captured = golden_id("v1:k=a:h=1");
   const auto in = [](const std::string& wanted, const auto& change) {
