@@ -32,7 +32,7 @@ void expect_approved(const std::string& format_name, const std::string& file) {
   const std::string now = format->render(results, {});
   if (std::getenv("ATTEST_APPROVE") != nullptr) {
     std::ofstream(approved_path(file), std::ios::binary) << now;
-    return;
+    FAIL() << "approved anew; run again without ATTEST_APPROVE";
   }
   const std::string approved = text_of(approved_path(file));
   EXPECT_TRUE(now == approved) << "reports/approved/" << file << ": "
