@@ -11,6 +11,7 @@
 #include "reports/history/history.hpp"
 #include "reports/run/say.hpp"
 #include "reports/run/summary.hpp"
+#include "reports/run/text.hpp"
 
 namespace attest {
 namespace {
@@ -61,7 +62,7 @@ int command_report(const ReportRequest& request) {
   if (!results.ok()) return report_trouble(results.trouble());
   const auto trend = trend_of(request.history);
   if (!trend.ok()) return report_trouble(trend.trouble());
-  for (const std::string& note : notes_of(*results)) say("attest: {}\n", note);
+  for (const std::string& note : notes_of(*results)) say("attest: {}\n", visible(note));
   int code = run_exit_code(*results);
   // Who asks for a report of one part must not take it for that of the whole.
   if (!results->absent.empty() && (code == 0 || code == 5)) code = 3;

@@ -10,6 +10,7 @@
 #include "harness/device/device_list.hpp"
 #include "harness/shell_word.hpp"
 #include "reports/run/say.hpp"
+#include "reports/run/text.hpp"
 
 namespace attest {
 
@@ -32,7 +33,7 @@ std::string repro_options(const CommonOptions& common) {
 }
 
 int report_trouble(const Trouble& trouble) {
-  say("attest: {}\n", trouble.text);
+  say("attest: {}\n", visible(trouble.text));
   return trouble.kind == TroubleKind::kUsage ? 2 : 4;
 }
 

@@ -22,20 +22,11 @@
 #include "reports/run/phases.hpp"
 #include "reports/run/progress.hpp"
 #include "reports/run/say.hpp"
+#include "reports/run/summary.hpp"
+#include "reports/run/text.hpp"
 
 namespace attest {
 namespace {
-
-// What a terminal would obey is written out.
-std::string printable(const std::string& text) {
-  std::string shown;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool is_control = (byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f;
-    shown += is_control ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
-  }
-  return shown;
-}
 
 struct Bucket {
   std::int64_t cases = 0;
@@ -53,8 +44,7 @@ class Console : public Reporter {
   void run_begin(const RunHeader& header) override {
     const std::lock_guard lock(printing_);
     cases_ = header.cases;
-    repro_options_ = header.repro_options;
-    again_ = header.again;
+    run_.runs = {header};
     if (!progress_) return;
     progress_->begin(header.cases);
     say("{} case{} on {}, {}{}\n", header.cases, header.cases == 1 ? "" : "s", header.device,
@@ -85,8 +75,8 @@ class Console : public Reporter {
     if (!is_listed(record)) return;
     if (progress_) progress_->clear();
     if (is_known && !lists_all()) {
-      print("{} {}  again {}\n", status_word(verdict.status, coloured_), printable(record.token),
-            printable(verdict.bucket));
+      print("{} {}  again {}\n", status_word(verdict.status, coloured_), visible(record.token),
+            visible(verdict.bucket));
     } else {
       print_case(record);
     }
@@ -143,21 +133,21 @@ class Console : public Reporter {
 
   void print_case(const CaseRecord& record) {
     const Verdict& verdict = record.verdict;
-    print("{} {}  {}{}{}{:.0f} ms\n", status_word(verdict.status, coloured_),
-          printable(record.token), worst_text(verdict), seen_text(verdict.evidence),
-          schedules_text(verdict), record.total_ms);
+    print("{} {}  {}{}{}{:.0f} ms\n", status_word(verdict.status, coloured_), visible(record.token),
+          worst_text(verdict), seen_text(verdict.evidence), schedules_text(verdict),
+          record.total_ms);
     if (verbose_) {
       for (const std::string& remark : verdict.remarks) {
-        print("         remark {}\n", printable(remark.substr(0, remark.find('\n'))));
+        print("         remark {}\n", visible(remark.substr(0, remark.find('\n'))));
       }
     }
     if (verdict.status == Status::kPassed) return;
-    print("         {}\n", indented(printable(verdict.reason)));
-    if (!verdict.blame.empty()) print("         blame {}\n", printable(verdict.blame));
+    print("         {}\n", indented(visible(verdict.reason)));
+    if (!verdict.blame.empty()) print("         blame {}\n", visible(verdict.blame));
     if (!verdict.bucket.empty()) {
-      print("         bucket {}\n", printable(verdict.bucket));
+      print("         bucket {}\n", visible(verdict.bucket));
     }
-    print("         see it again: {}\n", see_again(record.token));
+    print("         see it again: {}\n", again(record.token));
   }
 
   void print_buckets() {
@@ -168,17 +158,18 @@ class Console : public Reporter {
     print("buckets {}\n", most_first.size());
     for (std::size_t i = 0; i < std::min(most_first.size(), kBucketsShown); ++i) {
       const auto& [name, bucket] = most_first[i];
-      print("  {}  {} case{}\n    {}\n", printable(name), bucket.cases,
-            bucket.cases == 1 ? "" : "s", see_again(bucket.example));
+      print("  {}  {} case{}\n    {}\n", visible(name), bucket.cases, bucket.cases == 1 ? "" : "s",
+            again(bucket.example));
     }
     if (most_first.size() > kBucketsShown) {
       print("  and {} more\n", most_first.size() - kBucketsShown);
     }
   }
 
-  std::string see_again(const std::string& token) const {
-    return again_.empty() ? fmt::format("./attest repro '{}'{}", printable(token), repro_options_)
-                          : again_;
+  std::string again(const std::string& token) const {
+    CaseRecord record;
+    record.token = token;
+    return visible(again_text(run_, record));
   }
 
   static std::string worst_text(const Verdict& verdict) {
@@ -186,7 +177,7 @@ class Console : public Reporter {
         std::max_element(verdict.worst.begin(), verdict.worst.end(),
                          [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
     if (worst == verdict.worst.end()) return {};
-    return fmt::format("ratio {:.3g} in {}  ", worst->ratio, worst->tensor);
+    return fmt::format("ratio {:.3g} in {}  ", worst->ratio, visible(worst->tensor));
   }
   // Its further lines below the first.
   static std::string indented(std::string text) {
@@ -220,10 +211,10 @@ class Console : public Reporter {
   std::FILE* to_;
   bool verbose_, coloured_;
   std::optional<Progress> progress_;
-  std::string again_;
+  Results run_;  // its header alone
   std::int64_t cases_ = 0, checked_ = 0, with_remarks_ = 0;
   std::map<std::string, Bucket> buckets_;
-  std::string repro_options_, trouble_;
+  std::string trouble_;
   std::mutex printing_;
   std::condition_variable_any wake_;
   std::jthread ticker_;  // last: it ends before what it uses

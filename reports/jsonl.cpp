@@ -4,8 +4,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "reports/format.hpp"
+#include "reports/run/summary.hpp"
 #include "reports/run/verdict_json.hpp"
 
 namespace attest {
@@ -25,10 +27,10 @@ Json plan_record(std::span<const PlannedCase> cases) {
   return record_of("plan", {{"cases", planned}});
 }
 
-Json end_record(const Tally& tally, double seconds) {
+Json end_record(const Tally& tally, int code, double seconds) {
   return record_of("run_end", {{"tally", to_json(tally)},
                                {"total", tally.total()},
-                               {"exit_code", exit_code(tally)},
+                               {"exit_code", code},
                                {"seconds", number(seconds)}});
 }
 
@@ -43,8 +45,13 @@ class JsonLines : public Reporter {
   }
   void case_end(const CaseRecord& record) override {
     write(record_of("case_end", to_json(record)));
+    if (!is_graded(record)) ungraded_.push_back(record.verdict.status);
   }
-  void run_end(const Tally& tally, double seconds) override { write(end_record(tally, seconds)); }
+  void run_end(const Tally& tally, double seconds) override {
+    Tally graded = tally;
+    for (const Status status : ungraded_) graded.remove(status);
+    write(end_record(tally, exit_code(graded), seconds));
+  }
   std::string trouble() const override { return trouble_; }
 
  private:
@@ -56,6 +63,7 @@ class JsonLines : public Reporter {
   }
 
   std::FILE* to_;
+  std::vector<Status> ungraded_;
   std::string trouble_;
 };
 
@@ -72,7 +80,7 @@ std::string render_jsonl(const Results& results, const Trend& /*trend*/) {
   for (const CaseRecord& record : results.cases) {
     text += to_line(record_of("case_end", to_json(record)));
   }
-  return text + to_line(end_record(results.tally, results.seconds));
+  return text + to_line(end_record(results.tally, run_exit_code(results), results.seconds));
 }
 
 }  // namespace attest

@@ -2,7 +2,7 @@
 // is a <testcase>; what is not green in the exit code is not green here:
 //   failure   failed, flaky, xpass; suspect and vacuous, whose pass would prove too little
 //   error     crashed, hung, infra; a planned case that did not end
-//   skipped   skipped, and xfail with its issue
+//   skipped   skipped, xfail with its issue, and what was drawn beside the plan and is vacuous
 // The story is in the element's text: GitLab shows no `message`.
 #include <fmt/format.h>
 
@@ -13,7 +13,15 @@
 namespace attest {
 namespace {
 
-constexpr std::size_t kMostOfText = 64 * 1024, kMostOfReason = 16 * 1024, kMostOfMessage = 1000;
+constexpr std::size_t kMostOfText = 64 * 1024, kMostOfReason = 16 * 1024, kMostOfMessage = 1000,
+                      kMostOfBrief = 300;
+// GitLab refuses a report of 30 MB. What is wrong comes first: whole up to the first limit, in
+// brief up to the second; all together up to the third.
+constexpr std::size_t kMiB = 1024 * 1024, kMostWhole = 8 * kMiB, kMostWrong = 12 * kMiB,
+                      kMostInAll = 16 * kMiB;
+constexpr const char* kLeftOut =
+    "left out here, as CI systems refuse a large file: ./attest report on the run's results.jsonl "
+    "has all of it";
 
 std::string_view escaped(std::string_view character) {
   switch (character[0]) {
@@ -47,8 +55,9 @@ std::string xml(std::string_view raw, std::size_t most_bytes = kMostOfText) {
 
 enum class Shown { kGreen, kFailure, kError, kSkipped };
 
-Shown shown_as(Status status) {
-  switch (status) {
+Shown shown_as(const CaseRecord& record) {
+  if (!is_graded(record)) return Shown::kSkipped;
+  switch (record.verdict.status) {
     case Status::kFailed:
     case Status::kFlaky:
     case Status::kXpass:
@@ -75,16 +84,47 @@ std::string classname_of(const CaseRecord& record) {
   return name;
 }
 
+struct Case {
+  std::string name, classname;
+  double seconds = 0;
+  Shown shown = Shown::kGreen;
+  std::string_view type;
+  std::string story;
+};
+
+std::string element_of(const Case& of, std::size_t most_of_name, std::size_t most_of_message,
+                       std::string_view story) {
+  const std::string begin =
+      fmt::format(R"(    <testcase name="{}" classname="{}" time="{:.3f}")",
+                  xml(of.name, most_of_name), xml(of.classname, most_of_name), of.seconds);
+  const std::string message = xml(of.story.substr(0, of.story.find('\n')), most_of_message);
+  const auto with = [&](std::string_view element, std::string_view type) {
+    return fmt::format("{}>\n      <{}{} message=\"{}\">{}</{}>\n    </testcase>\n", begin, element,
+                       type, message, xml(story), element);
+  };
+  switch (of.shown) {
+    case Shown::kSkipped:
+      return with("skipped", "");
+    case Shown::kFailure:
+      return with("failure", fmt::format(" type=\"{}\"", of.type));
+    case Shown::kError:
+      return with("error", fmt::format(" type=\"{}\"", of.type));
+    case Shown::kGreen:
+      break;
+  }
+  return begin + "/>\n";
+}
+
 class Suite {
  public:
   explicit Suite(const Results& results) : results_(results) {
-    for (const CaseRecord& record : results.cases) add(record);
-    for (const std::string& token : results.missing) add_missing(token);
-    // What only the exit code says: a plan that was cut short, or nothing but skipped cases.
-    const int code = exit_code(results.tally);
-    if (code != 0 && failures_ + errors_ == 0) {
-      testcase("the run as a whole", "attest", 0, Shown::kError, exit_text(code),
-               proof_of(results));
+    elements_.resize(results.cases.size());
+    for (const bool wrong : {true, false}) {  // so that passes take no place from a failure
+      for (std::size_t i = 0; i < results.cases.size(); ++i) {
+        const CaseRecord& record = results.cases[i];
+        if (is_wrong(shown_as(record)) == wrong) elements_[i] = element(case_of(record));
+      }
+      if (wrong) add_what_no_case_says();
     }
   }
 
@@ -98,61 +138,70 @@ class Suite {
         "<testsuites name=\"attest {}\" {} {}>\n"
         "  <testsuite name=\"{}\" {} skipped=\"{}\" {}{}>\n{}{}{}  </testsuite>\n</testsuites>\n",
         xml(header.command), counts, time, xml(header.device), counts, skipped_, time, timestamp(),
-        properties(), cases_, notes());
+        properties(), fmt::join(elements_, ""), notes());
   }
 
  private:
-  void add(const CaseRecord& record) {
+  static bool is_wrong(Shown shown) { return shown == Shown::kFailure || shown == Shown::kError; }
+
+  Case case_of(const CaseRecord& record) const {
     const Status status = record.verdict.status;
-    testcase(record.token, classname_of(record), record.total_ms / 1000, shown_as(status),
-             to_string(status), told_of(record));
+    std::string story;
+    if (status == Status::kSkipped)
+      story = record.verdict.reason;
+    else if (status != Status::kPassed)
+      story = story_of(results_, record, kMostOfReason);
+    return {record.token,     classname_of(record), record.total_ms / 1000,
+            shown_as(record), to_string(status),    story};
   }
 
-  std::string told_of(const CaseRecord& record) const {
-    if (record.verdict.status == Status::kPassed) return {};
-    if (record.verdict.status == Status::kSkipped) return record.verdict.reason;
-    return story_of(results_, record, kMostOfReason);
-  }
-
-  void add_missing(const std::string& token) {
+  Case missing_case(const std::string& token) const {
     CaseRecord record;
     record.token = token;
     record.verdict.reason = "it was planned, and did not end: nothing is known of it";
-    testcase(token, classname_of(record), 0, Shown::kError, "missing",
-             story_of(results_, record, kMostOfReason));
+    return {token,     classname_of(record),
+            0,         Shown::kError,
+            "missing", story_of(results_, record, kMostOfReason)};
   }
 
-  void testcase(const std::string& name, const std::string& classname, double seconds, Shown shown,
-                std::string_view type, const std::string& story) {
-    ++tests_;
-    cases_ += fmt::format(R"(    <testcase name="{}" classname="{}" time="{:.3f}")", xml(name),
-                          xml(classname), seconds);
-    const std::string message = xml(story.substr(0, story.find('\n')), kMostOfMessage);
-    const std::string text = xml(story);
-    switch (shown) {
-      case Shown::kGreen:
-        cases_ += "/>\n";
-        return;
-      case Shown::kSkipped:
-        ++skipped_;
-        cases_ += fmt::format(">\n      <skipped message=\"{}\">{}</skipped>\n", message, text);
-        break;
-      case Shown::kFailure:
-      case Shown::kError:
-        const bool is_failure = shown == Shown::kFailure;
-        ++(is_failure ? failures_ : errors_);
-        cases_ += fmt::format(">\n      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n",
-                              is_failure ? "failure" : "error", type, message, text);
+  // Planned cases that did not end; and what only the exit code says: a plan that was cut short, or
+  // nothing but skipped cases.
+  void add_what_no_case_says() {
+    for (const std::string& token : results_.missing) {
+      elements_.push_back(element(missing_case(token)));
     }
-    cases_ += "    </testcase>\n";
+    const int code = run_exit_code(results_);
+    if (code == 0 || failures_ + errors_ > 0) return;
+    elements_.push_back(element(
+        {"the run as a whole", "attest", 0, Shown::kError, exit_text(code), proof_of(results_)}));
+  }
+
+  // As much of it as there is room for.
+  std::string element(const Case& of) {
+    const bool wrong = is_wrong(of.shown);
+    std::string text = element_of(of, kMostOfText, kMostOfMessage, of.story);
+    if (bytes_ + text.size() > (wrong ? kMostWhole : kMostInAll) && !of.story.empty()) {
+      text = element_of(of, kMostOfBrief, kMostOfBrief, kLeftOut);
+      ++stories_left_out_;
+    }
+    if (bytes_ + text.size() > (wrong ? kMostWrong : kMostInAll)) {
+      ++cases_left_out_;
+      return {};
+    }
+    bytes_ += text.size();
+    ++tests_;
+    if (of.shown == Shown::kFailure) ++failures_;
+    if (of.shown == Shown::kError) ++errors_;
+    if (of.shown == Shown::kSkipped) ++skipped_;
+    return text;
   }
 
   // The dialect has no zone; the property has.
   std::string timestamp() const {
-    std::string started = results_.header().started;
+    std::string started = start_time_of(results_);
     if (started.empty()) return {};
-    if (started.ends_with('Z')) started.pop_back();
-    return fmt::format(" timestamp=\"{}\"", xml(started));
+    started.pop_back();
+    return fmt::format(" timestamp=\"{}\"", started);
   }
 
   std::string properties() const {
@@ -166,7 +215,7 @@ class Suite {
     property("machine", header.machine);
     property("build", header.build);
     property("bounds", header.bounds);
-    property("exit_code", fmt::format("{}", exit_code(results_.tally)));
+    property("exit_code", fmt::format("{}", run_exit_code(results_)));
     for (const RunHeader& run : results_.runs) {
       property("run", fmt::format("{} begun {}{}{}", run.run, run.started,
                                   run.shard.empty() ? "" : ", shard " + run.shard,
@@ -178,12 +227,17 @@ class Suite {
   std::string notes() const {
     std::string text;
     for (const std::string& note : notes_of(results_)) text += note + "\n";
+    if (stories_left_out_ > 0)
+      text += fmt::format("{} stories are {}\n", stories_left_out_, kLeftOut);
+    if (cases_left_out_ > 0) text += fmt::format("{} cases are {}\n", cases_left_out_, kLeftOut);
     return text.empty() ? "" : fmt::format("    <system-err>{}</system-err>\n", xml(text));
   }
 
   const Results& results_;
   std::int64_t tests_ = 0, failures_ = 0, errors_ = 0, skipped_ = 0;
-  std::string cases_;
+  std::int64_t stories_left_out_ = 0, cases_left_out_ = 0;
+  std::size_t bytes_ = 0;
+  std::vector<std::string> elements_;  // in the order of the cases
 };
 
 }  // namespace

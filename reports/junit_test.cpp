@@ -84,5 +84,44 @@ TEST(Junit, CutsALongReasonButNotTheCommand) {
   EXPECT_TRUE(holds(text, fmt::format("see it again: ./attest repro '{}'\n</failure>", kToken)));
 }
 
+TEST(Junit, IsNeverLargerThanCiSystemsTakeAndSaysWhatIsLeftOut) {
+  std::vector<CaseRecord> cases;
+  for (int i = 0; i < 30'000; ++i) {
+    const Status status = i % 2 == 0 ? Status::kPassed : Status::kFailed;
+    cases.push_back(case_of(fmt::format("v1:k=mla_decode:seed={}", i), status,
+                            std::string(i % 100 == 1 ? 16'000 : 900, '<')));
+    cases.back().token += std::string(500, '1');
+  }
+  const std::string text = junit(cases);
+  EXPECT_LT(text.size(), 17u << 20);
+  EXPECT_GT(text.size(), 15u << 20);
+  EXPECT_TRUE(holds(text, fmt::format("failures=\"{}\"", count_of(text, "<failure "))));
+  EXPECT_TRUE(
+      holds(text, fmt::format("<testsuites name=\"attest nightly --tier smoke\" tests=\"{}\"",
+                              count_of(text, "<testcase "))));
+  EXPECT_TRUE(holds(text, " stories are left out here, as CI systems refuse a large file"));
+  EXPECT_TRUE(holds(text, " cases are left out here, as CI systems refuse a large file"));
+}
+
+TEST(Junit, LeavesOutPassesRatherThanAFailure) {
+  std::vector<CaseRecord> cases;
+  for (int i = 0; i < 60'000; ++i) {
+    cases.push_back(
+        case_of(fmt::format("v1:k=k:seed={}{}", i, std::string(300, '1')), Status::kPassed));
+  }
+  cases.push_back(case_of(kToken, Status::kFailed, "why"));
+  const std::string text = junit(cases);
+  EXPECT_LT(text.size(), 17u << 20);
+  EXPECT_TRUE(holds(text, "failures=\"1\""));
+  EXPECT_TRUE(holds(text, "<failure type=\"failed\" message=\"why\">why\n"));
+}
+
+TEST(Junit, HasNoTimeThatTheSchemaForbids) {
+  Results results = run_of({case_of(kToken, Status::kPassed)});
+  EXPECT_TRUE(holds(render_junit(results, {}), " timestamp=\"2026-11-30T02:00:00\">"));
+  results.runs[0].started = "yesterday";
+  EXPECT_FALSE(holds(render_junit(results, {}), "timestamp="));
+}
+
 }  // namespace
 }  // namespace attest

@@ -59,6 +59,12 @@ std::string block(std::string_view text, std::string_view language) {
   return fmt::format("{}{}\n{}\n{}\n", fence, language, shown, fence);
 }
 
+// A fence may be as long as the text, which then has a third.
+std::string block_of(std::string_view text, std::size_t most_bytes) {
+  const std::string whole = block(cut(text, most_bytes), "text");
+  return whole.size() < most_bytes + 100 ? whole : block(cut(text, most_bytes / 3), "text");
+}
+
 // As many of the rows as fit, and how many do not: row(0), row(1) ...
 template <class Row>
 std::string limited(std::size_t count, const Row& row, std::size_t most_bytes, const char* what) {
@@ -94,7 +100,7 @@ std::string_view sign_of(int exit_code) {
 
 std::string header_of(const Results& results) {
   const RunHeader& run = results.header();
-  const int code_of_run = exit_code(results.tally);
+  const int code_of_run = run_exit_code(results);
   std::string text = fmt::format("## {} attest: {} (exit code {})\n\n", sign_of(code_of_run),
                                  exit_text(code_of_run), code_of_run);
   text += fmt::format("**{} of {} cases: {}**. {}\n\n", results.tally.total(),
@@ -146,26 +152,29 @@ std::string seen_before(const Results& results, const Finding& finding, const Tr
   return "; never seen before";
 }
 
-std::string story_part(const Results& results, const Finding& finding, const Trend& trend) {
+std::string story_part(const Results& results, const Finding& finding, const Trend& trend,
+                       std::size_t most_bytes) {
   const CaseRecord& example = *finding.example;
-  std::string command = see_again(results, example);
+  std::string command = visible(see_again(results, example));
+  if (command.empty()) command = "# " + again_text(results, example);
   if (command.size() > kMostOfCommand) {
     command = fmt::format("# {} bytes long, too long for here: ./attest report RESULTS prints it",
                           command.size());
   }
-  std::string story = story_of(results, example, kMostOfReason);
+  std::string story = story_of(results, example, std::min(kMostOfReason, most_bytes / 2));
   story.resize(story.rfind("see it again: "));
   return fmt::format("\n**{}** {} case{}{}\n", code(finding.bucket), finding.cases.size(),
                      finding.cases.size() == 1 ? "" : "s", seen_before(results, finding, trend)) +
-         block(story, "text") + block(command, "sh");
+         block_of(story, most_bytes) + block(command, "sh");
 }
 
 std::string findings_part(const Results& results, const Trend& trend) {
   const std::vector<Finding> findings = findings_of(results);
   if (findings.empty()) return {};
   const auto row = [&](std::size_t i) { return row_of(findings[i]); };
-  const auto story = [&](std::size_t i) { return story_part(results, findings[i], trend); };
   const std::size_t count = findings.size();
+  const std::size_t share = kStoriesBytes / std::clamp<std::size_t>(count, 3, 16);
+  const auto story = [&](std::size_t i) { return story_part(results, findings[i], trend, share); };
   return fmt::format("\n### What to look at: {} finding{}\n", findings.size(),
                      findings.size() == 1 ? "" : "s") +
          "| status | cases | kernel | stage, kind, pattern | largest ratio in o | in fp32 "

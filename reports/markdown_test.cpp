@@ -61,6 +61,17 @@ TEST(Markdown, FitsACommentWhateverFails) {
             count_of(text, "```sh"));  // each fence on a line of its own
 }
 
+TEST(Markdown, CutsALongStoryRatherThanLaterOnes) {
+  CaseRecord chatty = case_of("v1:k=mla_decode", Status::kFailed, "first", "a.b.c.d");
+  chatty.verdict.remarks = std::vector<std::string>(12, std::string(3000, 'x'));
+  chatty.verdict.blame = chatty.verdict.source = std::string(3000, '`');
+  const std::string text =
+      markdown({chatty, case_of("v1:k=mla_decode:h=2", Status::kFailed, "second", "a.b.c.e")});
+  EXPECT_TRUE(holds(text, "text\nfirst\n"));
+  EXPECT_TRUE(holds(text, "```text\nsecond\n"));
+  EXPECT_FALSE(holds(text, "more findings"));
+}
+
 TEST(Markdown, FitsACommentWithManyKernelsThatPass) {
   std::vector<CaseRecord> cases;
   for (int i = 0; i < 3000; ++i) {

@@ -233,6 +233,22 @@ class Findings {
   std::int64_t left_out_ = 0;
 };
 
+// Of the shards the one that this is; of several together none.
+std::string shard_of(const Results& results) {
+  for (const RunHeader& run : results.runs) {
+    if (run.shard != results.header().shard) return {};
+  }
+  return results.header().shard;
+}
+
+// Whether the exit code says what no result does: all were skipped, or a plan was cut short.
+bool is_unsaid(const Results& results) {
+  const std::vector<Finding> findings = findings_of(results);
+  return run_exit_code(results) != 0 &&
+         std::all_of(findings.begin(), findings.end(),
+                     [](const Finding& finding) { return finding.status() == Status::kXfail; });
+}
+
 Json notifications_of(const Results& results, std::int64_t left_out) {
   Json all = Json::array();
   const auto add = [&](const char* level, const std::string& text) {
@@ -243,19 +259,24 @@ Json notifications_of(const Results& results, std::int64_t left_out) {
     add("error", fmt::format("{} without a verdict: {}", finding.cases.size(),
                              story_of(results, *finding.example, kMostOfReason)));
   }
+  if (is_unsaid(results)) {
+    add("error", fmt::format("{}. {}", exit_text(run_exit_code(results)), proof_of(results)));
+  }
   for (const std::string& note : notes_of(results)) add("warning", note);
   if (left_out > 0) add("warning", fmt::format("{} more results are left out here", left_out));
   return all;
 }
 
 Json invocation_of(const Results& results, std::int64_t left_out) {
-  const int code = exit_code(results.tally);
+  const int code = run_exit_code(results);
   Json json = {{"commandLine", "attest " + results.header().command},
                {"exitCode", code},
                {"exitCodeDescription", exit_text(code)},
-               {"executionSuccessful", code != 3 && code != 4},
+               {"executionSuccessful", code != 3 && code != 4 && !is_unsaid(results)},
                {"toolExecutionNotifications", notifications_of(results, left_out)}};
-  if (!results.header().started.empty()) json["startTimeUtc"] = results.header().started;
+  if (const std::string start = start_time_of(results); !start.empty()) {
+    json["startTimeUtc"] = start;
+  }
   return json;
 }
 
@@ -267,9 +288,11 @@ std::string render_sarif(const Results& results, const Trend& /*trend*/) {
   Json driver = {{"name", "attest"}, {"rules", findings.rules()}};
   if (const std::string version = header.build.substr(0, header.build.find(',')); !version.empty())
     driver["version"] = version;
-  // Up to its last slash it tells uploads apart: another device's does not close this one's alerts.
-  const std::string id =
-      fmt::format("attest {} on {}/{}", header.command, header.device, header.run);
+  // Up to its last slash it tells uploads apart: another device's, or another shard's, does not
+  // close this one's alerts.
+  const std::string shard = shard_of(results);
+  const std::string id = fmt::format("attest {} on {}{}/{}", header.command, header.device,
+                                     shard.empty() ? "" : ", shard " + shard, header.run);
   const Json run = {{"tool", {{"driver", driver}}},
                     {"automationDetails", {{"id", id}}},
                     {"invocations", Json::array({invocation_of(results, findings.left_out())})},
@@ -286,7 +309,8 @@ std::string render_sarif(const Results& results, const Trend& /*trend*/) {
                      "sarif-schema-2.1.0.json"},
                     {"version", "2.1.0"},
                     {"runs", Json::array({run})}};
-  return log.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  // Without what a terminal obeys also in the properties, which nobody reads as they are.
+  return visible(log.dump(1, ' ', false, Json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace attest

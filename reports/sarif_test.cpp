@@ -69,6 +69,38 @@ TEST(Sarif, OfARunThatFoundAMistakeWasSuccessful) {
   EXPECT_EQ(run["invocations"][0]["executionSuccessful"], true);
 }
 
+TEST(Sarif, SaysWhatOnlyTheExitCodeSays) {
+  for (const Results& results : {run_of({case_of(kToken, Status::kSkipped, "why")}), run_of({})}) {
+    const Json invocation = run_json(results)["invocations"][0];
+    EXPECT_EQ(invocation["exitCode"], 5);
+    EXPECT_EQ(invocation["executionSuccessful"], false);
+    const Json& notification = invocation["toolExecutionNotifications"][0];
+    EXPECT_EQ(notification["level"], "error");
+    EXPECT_EQ(notification["message"]["text"], "proves too little. No case passed.");
+  }
+}
+
+TEST(Sarif, TellsUploadsOfShardsApart) {
+  const auto id_of = [](const Results& results) -> std::string {
+    return run_json(results)["automationDetails"]["id"];
+  };
+  Results results = run_of({});
+  EXPECT_EQ(id_of(results), "attest nightly --tier smoke on emu:gfx942/00000000000000aa");
+  results.runs[0].shard = "2/4";
+  EXPECT_EQ(id_of(results),
+            "attest nightly --tier smoke on emu:gfx942, shard 2/4/00000000000000aa");
+  results.runs.push_back(results.runs[0]);
+  results.runs[1].shard = "1/4";  // together they are a whole again
+  EXPECT_EQ(id_of(results), "attest nightly --tier smoke on emu:gfx942/00000000000000aa");
+}
+
+TEST(Sarif, HasNoStartThatIsNoTime) {
+  Results results = run_of({});
+  EXPECT_EQ(run_json(results)["invocations"][0]["startTimeUtc"], "2026-11-30T02:00:00Z");
+  results.runs[0].started = "yesterday";
+  EXPECT_FALSE(run_json(results)["invocations"][0].contains("startTimeUtc"));
+}
+
 TEST(Sarif, EachResultHasAPlaceAndARule) {
   const Json run = run_json(approved_run());
   const Json& rules = run["tool"]["driver"]["rules"];

@@ -83,11 +83,15 @@ std::string worst_table(const Verdict& verdict) {
   return html + "</tbody></table></div>";
 }
 
-std::string again_html(const std::string& command) {
+std::string again_html(const Results& results, const CaseRecord& record) {
+  const std::string text = again_text(results, record);
+  if (see_again(results, record).empty()) {
+    return fmt::format("<div class=\"again\">{}</div>", shown(text));
+  }
   return fmt::format(
       "<div class=\"again\"><code>{}</code><button type=\"button\" class=\"copy\" "
       "data-copy=\"{}\" aria-label=\"copy the command that sees it again\">Copy</button></div>",
-      shown(command), escaped(command));
+      shown(text), shown(text));
 }
 
 std::string maps_html(const CaseRecord& example) {
@@ -129,7 +133,7 @@ std::string cases_html(const Finding& bucket) {
   html += fmt::format(
       "</ul><button type=\"button\" class=\"only-bucket\" data-bucket=\"{}\">Show them in the table"
       "</button></details>",
-      escaped(bucket.bucket));
+      shown(bucket.bucket));
   return html;
 }
 
@@ -149,7 +153,7 @@ std::string card_html(const Results& results, const Finding& bucket) {
   if (!verdict.blame.empty())
     html += fmt::format("<p class=\"blame\">{}</p>", shown(verdict.blame));
   html += fmt::format("<p class=\"reason\">{}</p>", shown(verdict.reason));
-  html += again_html(see_again(results, *bucket.example)) + worst_table(verdict);
+  html += again_html(results, *bucket.example) + worst_table(verdict);
   return html + maps_html(*bucket.example) + cases_html(bucket) + "</article>";
 }
 

@@ -144,8 +144,8 @@ function facts(d, c) {
 }
 
 function caseDetails(c) {
-  const again = seeAgain(c.token);
-  const inside = el('div', { class: 'inside' }, el('div', { class: 'again' }, el('code', {}, again), copyButton(again)));
+  const again = c.again ? el('code', {}, c.again) : 'no command is given, as a shell would run a part of its text';
+  const inside = el('div', { class: 'inside' }, el('div', { class: 'again' }, again, copyButton(c.again)));
   const d = detailsOf(c.packed);
   if (!d) {
     inside.append(el('p', { class: 'muted' }, 'So large a run keeps the elements, terms and evidence of this case in results.jsonl alone; the command above shows them.'));

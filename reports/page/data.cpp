@@ -16,8 +16,6 @@
 namespace attest::page {
 namespace {
 
-constexpr const char* kTokenStandsHere = "@TOKEN@";
-
 // A number to read, not to compute with.
 Json rounded(double value, int digits = 4) {
   return number(std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr));
@@ -25,7 +23,8 @@ Json rounded(double value, int digits = 4) {
 
 class Words {
  public:
-  int operator()(const std::string& word) {
+  int operator()(const std::string& raw) {
+    const std::string word = visible(raw);
     const auto [found, is_new] = places_.try_emplace(word, static_cast<int>(list_.size()));
     if (is_new) list_.push_back(word);
     return found->second;
@@ -75,14 +74,16 @@ Json details_json(const CaseRecord& record, Words& words) {
                       evidence_json(v.evidence, words), std::move(remarks)});
 }
 
-Json row_json(const CaseRecord& record, const std::string& bucket, Words& words) {
+Json row_json(const Results& results, const CaseRecord& record, const std::string& bucket,
+              Words& words) {
   const Verdict& v = record.verdict;
   const CaseFacts facts = facts_of(record);
-  return Json::array({record.token, words(std::string(to_string(v.status))), words(facts.kernel),
-                      words(facts.distribution), facts.longest, rounded(largest_ratio(v, false)),
-                      rounded(largest_ratio(v, true)), rounded(v.evidence.tokens_visible),
-                      rounded(v.evidence.pages_visible), rounded(v.evidence.splits_visible),
-                      rounded(record.total_ms), words(bucket)});
+  return Json::array({visible(record.token), words(std::string(to_string(v.status))),
+                      words(facts.kernel), words(facts.distribution), facts.longest,
+                      rounded(largest_ratio(v, false)), rounded(largest_ratio(v, true)),
+                      rounded(v.evidence.tokens_visible), rounded(v.evidence.pages_visible),
+                      rounded(v.evidence.splits_visible), rounded(record.total_ms), words(bucket),
+                      visible(see_again(results, record))});
 }
 
 Json cases_json(const Results& results, Words& words) {
@@ -98,7 +99,8 @@ Json cases_json(const Results& results, Words& words) {
   for (const CaseRecord& record : results.cases) {
     std::size_t& left = record.verdict.status == Status::kPassed ? left_passed : left_wrong;
     const auto bucket = buckets.find(&record);
-    cases.push_back(row_json(record, bucket == buckets.end() ? "" : bucket->second, words));
+    cases.push_back(
+        row_json(results, record, bucket == buckets.end() ? "" : bucket->second, words));
     if (left == 0) continue;
     --left;
     cases.back().push_back(details_json(record, words));
@@ -128,32 +130,35 @@ Json spreads_json(const Results& results, Words& words) {
   return spreads;
 }
 
+std::string again_of(const BucketLife& life) {
+  Results of_its_run;
+  of_its_run.runs.emplace_back().repro_options = life.repro_options;
+  CaseRecord record;
+  record.token = life.example;
+  return see_again(of_its_run, record);
+}
+
 Json trend_json(const Trend& trend) {
   Json lines = Json::array();
   for (const TrendLine& line : trend.lines) {
     Json points = Json::array();
     for (const TrendPoint& p : line.points) {
-      points.push_back(Json::array({p.started, p.build, p.cases, p.failed, rounded(p.median),
-                                    rounded(p.p90), rounded(p.p99), rounded(p.largest)}));
+      points.push_back(
+          Json::array({visible(p.started), visible(p.build), p.cases, p.failed, rounded(p.median),
+                       rounded(p.p90), rounded(p.p99), rounded(p.largest)}));
     }
-    lines.push_back(
-        {{"family", line.family}, {"points", std::move(points)}, {"changes", line.changes}});
+    lines.push_back({{"family", visible(line.family)},
+                     {"points", std::move(points)},
+                     {"changes", line.changes}});
   }
   Json buckets = Json::array();
   for (const BucketLife& life : trend.buckets) {
     buckets.push_back(
-        Json::array({life.bucket, life.first_seen, life.last_seen, life.runs_seen, life.runs_since,
-                     life.cases, rounded(life.flaky_rate), rounded(life.seconds_to_first),
-                     fmt::format("./attest repro '{}'{}", life.example, life.repro_options)}));
+        Json::array({visible(life.bucket), visible(life.first_seen), visible(life.last_seen),
+                     life.runs_seen, life.runs_since, life.cases, rounded(life.flaky_rate),
+                     rounded(life.seconds_to_first), visible(again_of(life))}));
   }
   return {{"lines", std::move(lines)}, {"buckets", std::move(buckets)}};
-}
-
-// Of an ordinary token; the scripts put a case's own there.
-std::string again_template(const Results& results) {
-  CaseRecord record;
-  record.token = kTokenStandsHere;
-  return see_again(results, record);
 }
 
 Json shapes_json() {
@@ -188,8 +193,7 @@ std::string safe_in_script(const std::string& json) {
 
 std::string data_json(const Results& results, const Trend& trend) {
   Words words;
-  Json data = {{"again", again_template(results)},
-               {"shapes", shapes_json()},
+  Json data = {{"shapes", shapes_json()},
                {"cases", cases_json(results, words)},
                {"spreads", spreads_json(results, words)},
                {"trend", trend_json(trend)}};

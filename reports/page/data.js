@@ -46,12 +46,11 @@ function detailsOf(d) {
 const cases = data.cases.map((row, order) => ({
   order, token: row[0], status: word(row[1]), kernel: word(row[2]), distribution: word(row[3]), longest: row[4],
   fp32: number(row[5]), o: number(row[6]), tokens: row[7], pages: row[8], splits: row[9], ms: row[10],
-  bucket: word(row[11]), packed: row[12],
+  bucket: word(row[11]), again: row[12], packed: row[13],
 }));
 
 // Worst first; the order of the menu of statuses too.
 const statuses = ['failed', 'crashed', 'hung', 'flaky', 'xpass', 'infra', 'suspect', 'vacuous', 'skipped', 'xfail', 'passed'];
-const seeAgain = (token) => data.again.split('@TOKEN@').join(token);
 
 // el('td', {class: 'n'}, 'text', child): functions become listeners.
 function el(name, attributes = {}, ...children) {
@@ -96,8 +95,9 @@ function placeText(worst) {
   return text;
 }
 
+// Of a token with which a shell would do more there is no command.
 function copyButton(command) {
-  return el('button', { type: 'button', class: 'copy', 'data-copy': command, 'aria-label': 'copy the command that sees it again' }, 'Copy');
+  return command && el('button', { type: 'button', class: 'copy', 'data-copy': command, 'aria-label': 'copy the command that sees it again' }, 'Copy');
 }
 
 function headRow(...names) {

@@ -105,7 +105,7 @@ TEST(Page, HoldsBytesThatAreNoUtf8AndLineEndsOfJavaScript) {
   const std::string json = page::data_json(results, {});
   EXPECT_EQ(json.find("\u2028"), std::string::npos);
   EXPECT_EQ(json.find("\u2029"), std::string::npos);
-  EXPECT_EQ(data_of(results)["cases"][0][12][0], "\ufffd and \u2028 and \u2029");
+  EXPECT_EQ(data_of(results)["cases"][0][13][0], "\ufffd and \u2028 and \u2029");
 }
 
 TEST(Page, ShowsNoCharacterThatTurnsOrHidesOthers) {
@@ -215,9 +215,9 @@ TEST(PageData, OfALargeRunKeepsTheDetailsOfWhatDidNotPassAndFewOthers) {
   statuses.back() = Status::kFailed;
   const auto data = data_of(run_of(statuses));
   EXPECT_EQ(data["cases"].size(), 20000u);
-  EXPECT_EQ(data["cases"][19999].size(), 13u);
-  EXPECT_EQ(data["cases"][0].size(), 13u);
-  EXPECT_EQ(data["cases"][19998].size(), 12u);
+  EXPECT_EQ(data["cases"][19999].size(), 14u);
+  EXPECT_EQ(data["cases"][0].size(), 14u);
+  EXPECT_EQ(data["cases"][19998].size(), 13u);
 }
 
 TEST(Page, IsSmall) {

@@ -153,7 +153,7 @@ constexpr const char* kLimits =
 }  // namespace
 
 std::string headline(const Results& results) {
-  const Tally& t = results.tally;
+  const Tally t = graded_tally(results);
   const std::int64_t all = cases_of(results);
   switch (run_exit_code(results)) {
     case 0: {
@@ -164,7 +164,7 @@ std::string headline(const Results& results) {
     case 1:
       return fmt::format("{} of {}", failures_text(t), plural(all, "case"));
     case 3:
-      return fmt::format("Incomplete: {} of {} ended", t.total(), plural(all, "case"));
+      return fmt::format("Incomplete: {} of {} ended", results.tally.total(), plural(all, "case"));
     case 4:
       return fmt::format("No verdict on {} of {}", t.infra, plural(all, "case"));
     default:

@@ -11,6 +11,16 @@ namespace attest {
 // "failed", "proves too little": what an exit code of a run means.
 std::string_view exit_text(int code);
 
+// Whether a case counts for the exit code: one that was drawn and shows nothing does not
+// (graded_tally).
+bool is_graded(const CaseRecord& record);
+
+// When the run began, where that is a time of the form "2026-11-30T02:00:00Z"; otherwise empty.
+std::string start_time_of(const Results& results);
+
+// The command that sees a case again; of a case that has none (see_again), why.
+std::string again_text(const Results& results, const CaseRecord& record);
+
 // What the run proves, in a few sentences: what is wrong, what is within its bounds, what of it
 // would have been noticed.
 std::string proof_of(const Results& results);
@@ -29,7 +39,8 @@ struct Finding {
   std::vector<const CaseRecord*> cases;
   Status status() const { return example->verdict.status; }
 };
-// All that neither passed nor were skipped, the gravest first, of these most cases first.
+// All graded ones that neither passed nor were skipped, the gravest first, of these most cases
+// first.
 std::vector<Finding> findings_of(const Results& results);
 
 // How much a status weighs: 0 the kernel is wrong (exit code 1), 1 the machine (4), 2 it proves too

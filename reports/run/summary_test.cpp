@@ -89,6 +89,18 @@ TEST(Proof, SaysWhatPassedAndWhatThatShows) {
             "passed.");
 }
 
+TEST(StartTime, IsEmptyUnlessItIsATime) {
+  Results results = run_of({});
+  EXPECT_EQ(start_time_of(results), "2026-11-30T02:00:00Z");
+  for (const char* text :
+       {"", "yesterday", "2026-11-30", "2026-11-30T02:00:00", "2026-11-30T02:00:00Z ",
+        "2026-06-31T02:00:00Z", "2026-13-01T02:00:00Z", "2026-11-30T24:00:00Z",
+        "0000-01-01T02:00:00Z", " 026-11-30T02:00:00Z", "2026-11-30T02:00:00z"}) {
+    results.runs[0].started = text;
+    EXPECT_EQ(start_time_of(results), "") << text;
+  }
+}
+
 TEST(Text, IsCutBetweenCharacters) {
   for (std::size_t most = 3; most < 9; ++most) {
     const std::string text = cut("größer🚨", most);
@@ -102,6 +114,7 @@ TEST(Text, IsCutBetweenCharacters) {
 TEST(Text, ShowsNoCharacterThatATerminalObeys) {
   EXPECT_EQ(visible("a\tb\nc"), "a\tb\nc");
   EXPECT_EQ(visible("\x1b[31m\r\x7f"), "\uFFFD[31m\uFFFD\uFFFD");
+  EXPECT_EQ(visible("\x9b\x31m \u009b31m"), "\uFFFD1m \uFFFD31m");
   EXPECT_EQ(visible("\u202eabc\u2066 größer 誤差 🚨"), "\uFFFDabc\uFFFD größer 誤差 🚨");
 }
 

@@ -12,6 +12,7 @@ bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xc
 bool is_hidden(std::string_view character) {
   const char first = character[0];
   if (first == '\n' || first == '\t') return false;
+  if (is_continuation(first)) return true;  // of no character: some terminals obey 0x9b alone
   if (character.size() == 1) return static_cast<unsigned char>(first) < 0x20 || first == 0x7f;
   if (character.size() == 2) return character >= "\u0080" && character <= "\u009f";
   return (character >= "\u202a" && character <= "\u202e") ||
