@@ -34,6 +34,16 @@ std::vector<std::string> lines_of_missing(const Results& results) {
   return lines;
 }
 
+// What a newer attest wrote may mean what is not known here.
+void note_newer(const Results& results, std::vector<std::string>& notes) {
+  int format = kJournalFormat;
+  for (const RunHeader& run : results.runs) format = std::max(format, run.format);
+  if (format == kJournalFormat) return;
+  notes.push_back(fmt::format(
+      "written by a newer attest (format {}; this one knows {}): what it has more is not read",
+      format, kJournalFormat));
+}
+
 // Announced by a run, but neither ended nor known by name.
 std::int64_t nameless_cases(const Results& results) {
   std::int64_t announced = 0;
@@ -205,6 +215,7 @@ std::vector<std::string> first_of(const std::vector<std::string>& lines, std::si
 
 std::vector<std::string> notes_of(const Results& results) {
   std::vector<std::string> notes = first_of(results.notes, kMostNamed, "such lines");
+  note_newer(results, notes);
   std::vector<std::string> twice;
   for (const std::string& token : results.twice) {
     twice.push_back(token + " ended more than once; the worst of its ends counts");

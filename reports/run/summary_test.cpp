@@ -46,6 +46,14 @@ TEST(Notes, CountWhatNobodyNames) {
                   "cut short"});
 }
 
+TEST(Notes, SayThatTheJournalIsOfANewerAttest) {
+  EXPECT_EQ(
+      notes_of_text(begin(R"(,"format":99)") + end("a")),
+      Lines{"written by a newer attest (format 99; this one knows 2): what it has more is not "
+            "read"});
+  EXPECT_EQ(notes_of_text(begin(R"(,"format":1)") + end("a")), Lines{});
+}
+
 TEST(Notes, NameTenAndCountTheOthers) {
   std::string text = begin("", 12);
   for (int i = 0; i < 12; ++i)
