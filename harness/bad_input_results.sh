@@ -92,3 +92,12 @@ test_ANightlyThatCannotBegin() {
   [[ ! -e out ]] || fail "a folder was made"
   expect 4 "device emu:gfx1100" attest nightly --out out --device emu:gfx1100
 }
+test_AReportOfOnePartSaysInEachFormatThatTheRunIsIncomplete() {
+  printf '{"record":"run_begin","cases":1,"shard":"1/2"}\n{"record":"case_end","token":"%s","status":"passed"}\n' \
+    "$kSmallCase" >part.jsonl
+  expect 3 "only 1 of 2 parts of the plan is here: 2/2 is not" attest report part.jsonl
+  expect 3 "(exit code 3)" attest report part.jsonl --format markdown
+  expect 3 "Exit code <b>3</b>" attest report part.jsonl --format html
+  expect 3 'name="exit_code" value="3"' attest report part.jsonl --format junit
+  expect 3 '"exitCode": 3,' attest report part.jsonl --format sarif
+}

@@ -58,14 +58,14 @@ Outcome write_reports(const ReportRequest& request, const ReportFormat& format,
 int command_report(const ReportRequest& request) {
   const auto format = format_named(request.format.empty() ? "console" : request.format);
   if (!format.ok()) return report_trouble(format.trouble());
-  const auto results = read_run_of(request.files);
+  auto results = read_run_of(request.files);
   if (!results.ok()) return report_trouble(results.trouble());
   const auto trend = trend_of(request.history);
   if (!trend.ok()) return report_trouble(trend.trouble());
   for (const std::string& note : notes_of(*results)) say("attest: {}\n", visible(note));
-  int code = run_exit_code(*results);
   // Who asks for a report of one part must not take it for that of the whole.
-  if (!results->absent.empty() && (code == 0 || code == 5)) code = 3;
+  if (!results->absent.empty()) results->tally.interrupted = true;
+  const int code = run_exit_code(*results);
   const Outcome written = write_reports(request, **format, *results, *trend);
   return written.ok() ? code : worse_of(code, report_trouble(written.trouble()));
 }
