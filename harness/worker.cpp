@@ -28,8 +28,8 @@ bool has_socket() {
   return fstat(kWorkerSocket, &what) == 0 && S_ISSOCK(what.st_mode);
 }
 
-// Ends with its parent, leaves no core, is the first that a machine without memory ends, and leaves
-// Ctrl-C to the parent. False: the parent has ended.
+// Ends with its parent, leaves no core, and is the first that a machine without memory ends. False:
+// the parent has ended.
 bool become_worker(int parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) return false;
@@ -37,8 +37,6 @@ bool become_worker(int parent) {
   const rlimit none = {0, 0};
   setrlimit(RLIMIT_CORE, &none);
   std::ofstream("/proc/self/oom_score_adj") << 1000;
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);
   std::signal(SIGPIPE, SIG_IGN);
   return true;
 }

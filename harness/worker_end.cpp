@@ -33,7 +33,6 @@ WorkerEnd ended_by_signal(int signal, bool memory_ran_out, const std::string& la
   if (signal == SIGKILL && memory_ran_out) {
     return end_of(Kind::kOutOfMemory, "was killed when the machine had no memory left");
   }
-  if (signal == SIGKILL) return end_of(Kind::kKilled, "was killed from outside (SIGKILL)");
   if (signal == SIGABRT && last_words.find("bad_alloc") != std::string::npos) {
     return end_of(Kind::kOutOfMemory, "ended when it got no more memory (std::bad_alloc)");
   }
@@ -47,6 +46,9 @@ WorkerEnd ended_by_signal(int signal, bool memory_ran_out, const std::string& la
   };
   change(name, std::tolower);
   change(capitals, std::toupper);
+  if (signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
+    return end_of(Kind::kKilled, fmt::format("was killed from outside ({})", capitals));
+  }
   return crashed(std::move(name), fmt::format("ended by {} ({})", capitals, strsignal(signal)));
 }
 

@@ -16,7 +16,7 @@ struct WorkerEnd {
     kCrashed,      // by a signal of its own, or an exit nobody asked for
     kHung,         // no answer in time; it was killed
     kOutOfMemory,  // it took more than it may, or the machine had no more; it was killed
-    kKilled,       // by SIGKILL that came from elsewhere
+    kKilled,       // by a signal that comes from elsewhere: SIGKILL, SIGTERM, SIGINT, SIGHUP
   };
   Kind kind = Kind::kAnswered;
   std::string words;       // "ended by SIGSEGV (Segmentation fault)"

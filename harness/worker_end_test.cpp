@@ -59,6 +59,10 @@ TEST(WorkerEnd, TellsWhatEndedAProcess) {
   EXPECT_EQ(exited(kExit7, false, "").name, "exit7");
   EXPECT_EQ(exited(0, false, "").name, "exit0") << "nobody asked it to";
   EXPECT_EQ(exited(SIGKILL, false, "").kind, Kind::kKilled);
+  EXPECT_EQ(exited(SIGTERM, false, "").kind, Kind::kKilled);
+  EXPECT_EQ(exited(SIGTERM, true, "").words, "was killed from outside (SIGTERM)");
+  EXPECT_EQ(exited(SIGHUP, false, "").kind, Kind::kKilled);
+  EXPECT_EQ(exited(SIGINT, false, "").kind, Kind::kKilled);
   EXPECT_EQ(exited(SIGKILL, true, "").kind, Kind::kOutOfMemory);
   EXPECT_EQ(exited(SIGABRT, false, "what():  std::bad_alloc").kind, Kind::kOutOfMemory);
   EXPECT_EQ(exited(SIGABRT, false, "attest: internal error").kind, Kind::kCrashed);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <fstream>
 #include <utility>
 
@@ -14,6 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kTickMs = 100;          // between two looks at clocks and memory
+constexpr double kFrozenSeconds = 3;  // between two looks: not only the workers stood still
 constexpr int kMostFailedStarts = 3;  // of one worker, in a row
 constexpr int kMostMachineEnds = 3;   // cases in a row whose control case failed
 
@@ -74,6 +76,9 @@ class WorkerPool::Worker {
     process_.reset();
     ended(end);
   }
+
+  // Time that is no time of its process.
+  void forgive(Clock::duration time) { since_ = std::min(since_ + time, Clock::now()); }
 
   void check_limits() {
     if (!process_ || state_ == State::kIdle) return;
@@ -157,6 +162,7 @@ class WorkerPool::Worker {
   }
 
   void ended(const WorkerEnd& end) {
+    if (end.kind == WorkerEnd::Kind::kKilled && pool_.source_.is_stopping()) return abandon();
     switch (state_) {
       case State::kStarting:
         return did_not_start(end);
@@ -234,6 +240,11 @@ void WorkerPool::watch() {
   std::vector<pollfd> descriptors;
   for (const auto& worker : workers_) worker->add_to(descriptors);
   poll(descriptors.data(), descriptors.size(), kTickMs);
+  const Clock::duration since_last = Clock::now() - looked_;
+  looked_ += since_last;
+  if (std::chrono::duration<double>(since_last).count() > kFrozenSeconds) {
+    for (const auto& worker : workers_) worker->forgive(since_last);
+  }
   for (const auto& worker : workers_) {
     worker->listen();
     worker->check_limits();

@@ -29,6 +29,8 @@ class JobSource {
   virtual ~JobSource() = default;
   virtual std::optional<Job> next() = 0;  // that begins now; empty: none, now
   virtual void ended(const Job& job, CaseRecord record) = 0;
+  // What is killed from outside now, as everything is when a machine goes down, does not end.
+  virtual bool is_stopping() const { return false; }
 };
 
 // Cheap, and passed by the kernel that comes with the program.
@@ -71,6 +73,7 @@ class WorkerPool {
   int machine_in_a_row_ = 0;
   Trouble trouble_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace attest

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <thread>
 
 #include "harness/device/device_list.hpp"
 #include "harness/runner.hpp"
@@ -247,6 +248,37 @@ TEST_F(Pool, AnswersForACaseWhoseWorkerIsKilledFromOutside) {
   EXPECT_TRUE(says(record.verdict.remarks[0], "killed from outside (SIGKILL)"));
   EXPECT_EQ(runs_of(kThree[0]), 1);
   EXPECT_EQ(runs_of(kThree[2]), 1);
+}
+
+TEST_F(Pool, WhereAllAreAskedToEndOnlyTheParentHearsIt) {
+  use(1);
+  inject("wait@h=2@" + file("go"));
+  Jobs jobs(kThree);
+  WorkerPool pool(options_, jobs, ledger_);
+  while (runs_of(kThree[1]) == 0) pool.step();
+  const pid_t worker = child_with("worker");
+  for (const int request : {SIGTERM, SIGINT, SIGHUP}) ASSERT_EQ(kill(worker, request), 0);
+  std::ofstream(file("go")) << "go";
+  while (!jobs.is_empty() || pool.is_busy()) pool.step();
+  EXPECT_EQ(jobs.records[kThree[1]].verdict.status, Status::kPassed);
+  EXPECT_EQ(jobs.records[kThree[1]].tries, 1);
+  EXPECT_EQ(runs_of(kThree[1]), 1);
+}
+
+// As after SIGSTOP of all, or on a computer that slept.
+TEST_F(Pool, TakesNoTimeInWhichItStoodStillItselfForAHang) {
+  use(1);
+  inject("wait@h=2@" + file("go"));
+  constexpr double kLimit = 10;  // what a healthy case stays far below
+  Jobs jobs(kThree, kLimit);
+  WorkerPool pool(options_, jobs, ledger_);
+  while (runs_of(kThree[1]) == 0) pool.step();
+  std::this_thread::sleep_for(std::chrono::duration<double>(kLimit + 1));
+  pool.step();
+  std::ofstream(file("go")) << "go";
+  while (!jobs.is_empty() || pool.is_busy()) pool.step();
+  EXPECT_EQ(jobs.records[kThree[1]].verdict.status, Status::kPassed);
+  EXPECT_EQ(jobs.records[kThree[1]].tries, 1);
 }
 
 TEST_F(Pool, LeavesNoProcessBehind) {

@@ -42,12 +42,18 @@ int spawn(const std::string& program, const std::vector<std::string>& arguments,
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, socket, kWorkerSocket);
-  posix_spawnattr_t group_of_its_own;  // Ctrl-C is for the parent alone
-  posix_spawnattr_init(&group_of_its_own);
-  posix_spawnattr_setflags(&group_of_its_own, POSIX_SPAWN_SETPGROUP);
+  // What asks to end is for the parent alone, which the worker does not outlive; also where it goes
+  // to all processes of a service or a job. Blocked, it does not reach it from its first moment on.
+  sigset_t requests;
+  sigemptyset(&requests);
+  for (const int request : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&requests, request);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &requests);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   const int error =
-      posix_spawn(&child, program.c_str(), &actions, &group_of_its_own, argv.data(), environ);
-  posix_spawnattr_destroy(&group_of_its_own);
+      posix_spawn(&child, program.c_str(), &actions, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
 }
