@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <sstream>
+#include <vector>
 
 #include "harness/shell_word.hpp"
 #include "reports/run/verdict_json.hpp"
@@ -48,6 +50,13 @@ Trouble locked(const std::string& path, int file) {
                            pid > 0 ? fmt::format("process {}", pid) : "another process"));
 }
 
+// Some network disks have no locks.
+std::string no_lock(const std::string& path, int error) {
+  return fmt::format(
+      "{} cannot be locked: {}; a second nightly that writes it would not be noticed", path,
+      std::strerror(error));
+}
+
 // Of a nightly that was killed before it had written what it is: nothing is lost with it.
 bool says_nothing_yet(const std::string& text) {
   constexpr std::string_view kBegin = R"({"record":"run_begin")";
@@ -74,7 +83,10 @@ Result<Journal> Journal::open(const std::string& folder, bool make) {
   if (fstat(file, &what) != 0 || !S_ISREG(what.st_mode)) {
     return usage(journal.path_ + ": it is no regular file; give another --out");
   }
-  if (flock(file, LOCK_EX | LOCK_NB) != 0) return locked(journal.path_, file);
+  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return locked(journal.path_, file);
+    journal.note_ = no_lock(journal.path_, errno);
+  }
   std::ifstream there(journal.path_, std::ios::binary);
   journal.text_.assign(std::istreambuf_iterator<char>(there), {});
   return journal;
@@ -122,8 +134,33 @@ Outcome Journal::mend() {
   }
   if (ftruncate(file, static_cast<off_t>(begin)) != 0) return of_disk(path_, errno);
   text_.resize(begin);
-  note_ = fmt::format("{}: its last line was cut short; its {} bytes are taken off", path_, cut);
+  if (!note_.empty()) note_ += '\n';
+  note_ += fmt::format("{}: its last line was cut short; its {} bytes are taken off", path_, cut);
   return Done{};
+}
+
+std::set<std::string> Journal::ends_nightlies() const {
+  std::map<std::string, int> begun;  // how often, of those that did not end
+  std::vector<std::string> of_run;   // what began since the last run_begin
+  const auto count = [&] {
+    for (const std::string& token : of_run) ++begun[token];
+    of_run.clear();
+  };
+  std::istringstream lines(text_);
+  for (std::string line; std::getline(lines, line);) {
+    const Json record = Json::parse(line, nullptr, false);
+    const std::string kind = record.is_object() ? record.value("record", "") : "";
+    if (kind == "run_begin") count();
+    if (kind == "case_begin") of_run.push_back(record.value("token", ""));
+    if (kind == "run_end") of_run.clear();  // it was stopped in order
+  }
+  count();
+  for (const CaseRecord& record : before_->cases) begun.erase(record.planned_token());
+  std::set<std::string> twice;
+  for (const auto& [token, times] : begun) {
+    if (times >= 2) twice.insert(token);
+  }
+  return twice;
 }
 
 }  // namespace attest

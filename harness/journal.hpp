@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "harness/core/trouble.hpp"
@@ -26,7 +27,10 @@ class Journal {
   const std::string& path() const { return path_; }
   std::FILE* file() const { return file_.get(); }
   const std::optional<Results>& before() const { return before_; }  // of a run that is resumed
-  const std::string& note() const { return note_; }  // what was cut off; empty: nothing was
+  // What was cut off, or cannot be locked; empty: nothing.
+  const std::string& note() const { return note_; }
+  // Cases that ran each time, of twice or more, that a nightly was killed, and never ended.
+  std::set<std::string> ends_nightlies() const;
 
  private:
   static Result<Journal> open(const std::string& folder, bool make);

@@ -125,6 +125,24 @@ TEST_F(JournalOf, ARunThatIsWrittenIsLockedAndSaysByWhom) {
   }
 }
 
+TEST_F(JournalOf, ACaseThatRanTwiceWhenTheNightlyWasKilledIsNamed) {
+  const std::string begin = a_run().substr(0, a_run().find('\n') + 1);
+  const std::string runs = "{\"record\":\"case_begin\",\"index\":1,\"token\":\"v1:h=2\"}\n";
+  const std::string ends = "{\"record\":\"case_end\",\"token\":\"v1:h=2\",\"status\":\"passed\"}\n";
+  const std::string stopped = "{\"record\":\"run_end\",\"seconds\":1}\n";
+  const auto named = [&](const std::string& more) {
+    write(a_run() + more);
+    const auto journal = Journal::resume(folder_);
+    EXPECT_TRUE(journal.ok());
+    return journal->ends_nightlies();
+  };
+  EXPECT_EQ(named(""), std::set<std::string>{}) << "once";
+  EXPECT_EQ(named(begin + runs), std::set<std::string>{"v1:h=2"});
+  EXPECT_EQ(named(begin + runs + stopped), std::set<std::string>{}) << "stopped in order";
+  EXPECT_EQ(named(begin + runs + stopped + begin + runs), std::set<std::string>{"v1:h=2"});
+  EXPECT_EQ(named(begin + runs + ends), std::set<std::string>{});
+}
+
 TEST_F(JournalOf, WhatIsNotThereIsSaid) {
   EXPECT_EQ(Journal::resume(folder_ + "/nowhere").trouble().kind, TroubleKind::kUsage);
   EXPECT_EQ(Journal::begin("/proc/nowhere").trouble().kind, TroubleKind::kInfra);
