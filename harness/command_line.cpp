@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -235,9 +237,8 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   explain.add_option("--unit", parsed.unit,
                      "matrix unit of the bounds: fma, cdna1, cdna2, cdna3, hopper; default: the "
                      "device's");
-  CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results", [&] {
-    return command_nightly(parsed.common, parsed.nightly);
-  });
+  CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results",
+                                  [&] { return command_nightly(parsed.common, parsed.nightly); });
   add_nightly_options(nightly, parsed.nightly);
   add_ledger(nightly, parsed.common);
   add_console(nightly, parsed.common.console);
@@ -257,6 +258,15 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_golden(app, parsed);
 }
 
+// Where one is closed, the next file to be opened would get its number, and what is meant for
+// people would go into that file. What is written to it fails as before.
+void open_standard_streams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0) continue;
+    open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest number is free
+  }
+}
+
 }  // namespace
 
 // A path that was typed, and is not there, is a slip: without this its cases would be skipped.
@@ -268,6 +278,7 @@ Outcome check_user_objects(const std::string& path, const std::string& by_defaul
 }
 
 int run_command_line(int argc, const char* const* argv) {
+  open_standard_streams();
   Parsed parsed;
   parsed.common.device = kDefaultDevice;
   parsed.common.code_objects = ATTEST_CODE_OBJECT_DIR;
@@ -306,6 +317,8 @@ int run_command_line(int argc, const char* const* argv) {
     return parsed.command();
   } catch (const std::bad_alloc&) {
     return report_trouble({TroubleKind::kInfra, "out of memory on the host"});
+  } catch (const std::exception& error) {
+    return report_trouble({TroubleKind::kInfra, error.what()});
   }
 }
 
