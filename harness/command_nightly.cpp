@@ -6,6 +6,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -15,11 +16,13 @@
 #include "harness/nightly.hpp"
 #include "harness/nightly_options.hpp"
 #include "harness/out_file.hpp"
+#include "harness/pace.hpp"
 #include "harness/report_files.hpp"
 #include "harness/result_files.hpp"
 #include "harness/run_header.hpp"
 #include "harness/shard.hpp"
 #include "reports/history/history.hpp"
+#include "reports/run/say.hpp"
 
 namespace attest {
 namespace {
@@ -42,7 +45,10 @@ void count_interrupts() {
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);  // who reads the console may go; the journal goes on
 }
+
+constexpr double kControlCostMs = 50;
 
 // A nightly that can begin, or go on.
 struct Prepared {
@@ -124,6 +130,7 @@ Result<Prepared> resume_run(const CommonOptions& common, NightlyRequest request,
   task.header.plan = was.plan;
   task.header.resumed = true;
   take_over(before, task);
+  task.given_up = prepared.journal.ends_nightlies();
   prepared.is_finished = !before.planned.empty() && before.missing.empty();
   if (before.planned.empty()) {
     auto plan = plan_of(common, request, shard);
@@ -170,7 +177,9 @@ void fill_in(const CommonOptions& common, const NightlyRequest& request,
   const int threads = std::max(1, common.threads / jobs);
   task.pool.workers.assign(static_cast<std::size_t>(jobs), worker_arguments(common, threads));
   task.pool.memory_bytes = numbers.memory_bytes > 0 ? numbers.memory_bytes : share_of_memory(jobs);
-  if (numbers.timeout_s > 0) task.pool.start_limit_s = numbers.timeout_s;
+  task.launches = launches_of_a_case(common);
+  task.pool.start_limit_s =
+      std::max(Pace(task.launches).limit_s(kControlCostMs), numbers.timeout_s);
 }
 
 // How it ran: the exit code of trouble, 0 where there was none.
@@ -186,10 +195,9 @@ Ran run_prepared(const CommonOptions& common, const Prepared& prepared, const Le
   reporters.push_back(common.json ? make_jsonl_reporter(stdout)
                                   : make_console_reporter(stdout, common.console));
   const NightlyEnd end = run_nightly(prepared.task, ledger, reporters, interrupts);
-  for (const std::string& line : end.kept) fmt::print(stderr, "kept: {}\n", line);
+  for (const std::string& line : end.kept) say("kept: {}\n", line);
   if (!end.kept.empty()) {
-    fmt::print(stderr, "to replay them each night, append to fuzz/corpus/ what is in {}/\n",
-               prepared.task.corpus);
+    say("to replay them each night, append to fuzz/corpus/ what is in {}/\n", prepared.task.corpus);
   }
   if (end.journal_failed) {
     const std::string text =
@@ -203,19 +211,13 @@ Ran run_prepared(const CommonOptions& common, const Prepared& prepared, const Le
   return {report_trouble({TroubleKind::kInfra, "the report could not be written: " + why}), false};
 }
 
-// What is made of the journal of a run that has ended, or stopped.
-Outcome keep_reports(const Results& results, const NightlyRequest& request,
-                     const std::string& folder) {
-  Trend trend;
-  if (!request.history.empty()) {
-    auto history = History::open(request.history);
-    if (!history.ok()) return history.trouble();
-    if (Outcome added = history->add(results); !added.ok()) return added;
-    auto read = history->trend();
-    if (!read.ok()) return read.trouble();
-    trend = std::move(*read);
-  }
-  return write_report_files(results, trend, folder);
+// The file of runs, with this one in it. Without --history: none.
+Result<Trend> keep_in_history(const Results& results, const std::string& path) {
+  if (path.empty()) return Trend{};
+  auto history = History::open(path);
+  if (!history.ok()) return history.trouble();
+  if (Outcome added = history->add(results); !added.ok()) return added.trouble();
+  return history->trend();
 }
 
 std::string names_of_report_files() {
@@ -231,29 +233,45 @@ int end_run(const Prepared& prepared, const NightlyRequest& request, const Ran& 
   const auto results = read_results({prepared.journal.path()});
   if (!results.ok()) return report_trouble(results.trouble());
   int code = run_exit_code(*results);
+  const RunHeader& header = prepared.task.header;
+  if (code == 5 && header.cases == 0 && !header.shard.empty()) {
+    say("attest: no case of the plan falls to shard {}: nothing was asked of it\n", header.shard);
+    code = 0;
+  }
   if (ran.trouble != 0) code = worse_of(code, ran.trouble);
   if (ran.disk_is_full) return code;
-  if (const Outcome kept = keep_reports(*results, request, prepared.journal.folder()); !kept.ok()) {
-    report_trouble(kept.trouble());
-    code = worse_of(code, 4);
-  }
-  fmt::print(stderr, "results: {}\n", prepared.journal.path());
-  if (const std::string names = names_of_report_files(); !names.empty()) {
-    fmt::print(stderr, "reports: {}/ {}\n", prepared.journal.folder(), names);
-  }
+  const std::string& folder = prepared.journal.folder();
+  const auto trend = keep_in_history(*results, request.history);
+  const Outcome written = write_report_files(*results, trend.ok() ? *trend : Trend{}, folder);
+  if (!trend.ok()) code = worse_of(code, report_trouble(trend.trouble()));
+  if (!written.ok()) code = worse_of(code, report_trouble(written.trouble()));
+  say("results: {}\n", prepared.journal.path());
+  if (written.ok()) say("reports: {}/ {}\n", folder, names_of_report_files());
   if (!results->missing.empty()) {
-    fmt::print(stderr, "{} cases did not end; to go on: {}\n", results->missing.size(), to_go_on);
+    say("{} cases did not end; to go on: {}\n", results->missing.size(), to_go_on);
   }
   return code;
 }
 
-Result<Prepared> prepare(const CommonOptions& common, NightlyRequest& request, const Shard& shard) {
+// A part that the environment names has a folder of its own: its command line is that of the
+// others.
+void use_folder_of_part(const Shard& shard, NightlyRequest& request) {
+  if (shard.count == 1 || shard.from == "--shard") return;
+  const std::string part = fmt::format("/shard-{}-of-{}", shard.index + 1, shard.count);
+  std::error_code none;
   if (request.resume.empty()) {
-    if (request.tier.empty()) request.tier = "smoke";
-    if (request.out.empty()) request.out = new_out_folder("nightly-" + request.tier);
-    return begin_run(common, request, shard);
+    request.out += part;
+  } else if (!std::filesystem::exists(request.resume + "/" + kJournalName, none)) {
+    request.resume += part;
   }
-  return resume_run(common, request, shard);
+}
+
+Result<Prepared> prepare(const CommonOptions& common, NightlyRequest& request, const Shard& shard) {
+  const bool is_new = request.resume.empty();
+  if (is_new && request.tier.empty()) request.tier = "smoke";
+  if (is_new && request.out.empty()) request.out = new_out_folder("nightly-" + request.tier);
+  use_folder_of_part(shard, request);
+  return is_new ? begin_run(common, request, shard) : resume_run(common, request, shard);
 }
 
 }  // namespace
@@ -267,7 +285,7 @@ int command_nightly(const CommonOptions& common, const NightlyRequest& given) {
   if (!shard.ok()) return report_trouble(shard.trouble());
   const auto ledger = Ledger::open(common.ledger);
   if (!ledger.ok()) return report_trouble(ledger.trouble());
-  for (const std::string& line : ledger->warnings()) fmt::print(stderr, "attest: {}\n", line);
+  for (const std::string& line : ledger->warnings()) say("attest: {}\n", line);
   auto prepared = prepare(common, request, *shard);
   if (!prepared.ok()) return report_trouble(prepared.trouble());
   if (const Outcome shown = show_that_shards_are_known(environment); !shown.ok()) {
@@ -278,16 +296,16 @@ int command_nightly(const CommonOptions& common, const NightlyRequest& given) {
     return report_trouble({TroubleKind::kInfra, unfinished.trouble()});
   }
   const std::string& note = prepared->journal.note();
-  if (!note.empty()) fmt::print(stderr, "attest: {}\n", note);
+  if (!note.empty()) say("attest: {}\n", note);
   if (const std::string part = what_it_is(*shard); !part.empty()) {
-    fmt::print(stderr, "attest: {}\n", part);
+    say("attest: {}, in {}\n", part, prepared->journal.folder());
   }
   fill_in(common, request, *numbers, *shard, *prepared);
   const std::string to_go_on =
       resume_command(prepared->task.header, request, prepared->journal.folder());
   if (prepared->is_finished) {
-    fmt::print(stderr, "attest: {}: its run is finished: {}\n", prepared->journal.path(),
-               tally_text(prepared->task.tally));
+    say("attest: {}: its run is finished: {}\n", prepared->journal.path(),
+        tally_text(prepared->task.tally));
     return end_run(*prepared, request, {}, to_go_on);
   }
   count_interrupts();

@@ -11,6 +11,7 @@
 
 #include "harness/core/kernel.hpp"
 #include "harness/corpus.hpp"
+#include "harness/pace.hpp"
 #include "harness/shrink.hpp"
 #include "reports/run/phases.hpp"
 #include "reports/run/results.hpp"
@@ -20,10 +21,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kLeastTimeoutSeconds = 60;  // of a case on a machine that does much else
-constexpr double kTimeoutOfCost = 20;        // what a cost is expected to be wrong by, at most
-constexpr int kMostInfra = 20;               // in a row: nothing runs any more
-constexpr int kMostTooLong = 200;            // draws in a row that would not end in time
+constexpr int kMostInfra = 20;     // in a row: nothing runs any more
+constexpr int kMostTooLong = 200;  // draws in a row that would not end in time
+
+// What says how fast cases run here: it ran once, to its end.
+bool tells_pace(const CaseRecord& record) {
+  const Status status = record.verdict.status;
+  return record.tries == 1 && status != Status::kSkipped && status != Status::kInfra;
+}
 
 class Nightly : public JobSource {
  public:
@@ -34,6 +39,7 @@ class Nightly : public JobSource {
         interrupts_(interrupts),
         tally_(task.tally),
         known_(task.ended),
+        pace_(task.launches),
         pool_(task.pool, *this, ledger) {
     end_.ended = begun_ = static_cast<std::int64_t>(task.ended.size());
     for (const std::string& token : task.begun) {
@@ -49,10 +55,11 @@ class Nightly : public JobSource {
   NightlyEnd run() {
     tell([&](Reporter& to) { to.run_begin(task_.header); });
     if (!task_.plan_is_on_record) tell([&](Reporter& to) { to.plan(task_.plan); });
+    give_up();
     while (!is_over()) {
       step();
       if (!to_shrink_.empty() && !is_stopping()) {
-        const CaseRecord found = std::move(to_shrink_.front());
+        const Found found = std::move(to_shrink_.front());
         to_shrink_.pop_front();
         shrink(found);
       }
@@ -79,21 +86,29 @@ class Nightly : public JobSource {
     return job;
   }
 
+  bool is_stopping() const override { return interrupts_ > 0 || !end_.trouble.text.empty(); }
+
   void ended(const Job& job, CaseRecord record) override {
     if (job.is_trial) {
       answer_ = std::move(record);
       return;
     }
-    record.phase = running_.extract(job.token).mapped().phase;
+    const PlannedCase planned = std::move(running_.extract(job.token).mapped());
+    record.phase = planned.phase;
+    if (tells_pace(record)) pace_.took(planned.cost_ms, record.total_ms);
     note_infra(record);
-    put_on_record(std::move(record));
+    put_on_record(std::move(record), planned.cost_ms);
   }
 
  private:
+  struct Found {
+    CaseRecord record;
+    double cost_ms = 0;
+  };
+
   static bool is_planned(const PlannedCase& one) { return one.phase != kDrawnPhase; }
 
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-  bool is_stopping() const { return interrupts_ > 0 || !end_.trouble.text.empty(); }
   bool is_over() const {
     const bool no_more = is_stopping() || (is_exhausted_ && to_shrink_.empty());
     return no_more && !pool_.is_busy();
@@ -121,11 +136,14 @@ class Nightly : public JobSource {
   }
 
   double limit_s(double cost_ms) const {
-    if (task_.timeout_s > 0) return task_.timeout_s;
-    return std::max(kLeastTimeoutSeconds, kTimeoutOfCost * cost_ms / 1000);
+    return task_.timeout_s > 0 ? task_.timeout_s : pace_.limit_s(cost_ms);
   }
   bool ends_in_time(const PlannedCase& one) const {
-    return task_.budget_s == 0 || seconds() + one.cost_ms / 1000 < task_.budget_s;
+    return task_.budget_s == 0 || seconds() + pace_.expected_s(one.cost_ms) < task_.budget_s;
+  }
+  double left_to_shrink_s() const {
+    return task_.budget_s == 0 ? task_.shrink_s
+                               : std::min(task_.shrink_s, task_.budget_s - seconds());
   }
 
   // The first that ends in time: where a long one does not, a later one may.
@@ -151,6 +169,21 @@ class Nightly : public JobSource {
     return std::nullopt;
   }
 
+  void give_up() {
+    const auto given_up = std::stable_partition(
+        remaining_.begin(), remaining_.end(),
+        [&](const PlannedCase& one) { return !task_.given_up.contains(one.token); });
+    for (auto one = given_up; one != remaining_.end() && !is_stopping(); ++one) {
+      CaseRecord record{one->token, {}, 0, {}, one->phase};
+      record.verdict.status = Status::kInfra;
+      record.verdict.reason =
+          fmt::format("{}: it ran when the nightly was killed, and again when that was resumed",
+                      facts_of(record).kernel);
+      put_on_record(std::move(record), one->cost_ms);
+    }
+    if (!is_stopping()) remaining_.erase(given_up, remaining_.end());
+  }
+
   void note_infra(const CaseRecord& record) {
     const bool is_said_by_worker = record.verdict.status == Status::kInfra && record.tries == 1;
     infra_in_a_row_ = is_said_by_worker ? infra_in_a_row_ + 1 : 0;
@@ -160,7 +193,7 @@ class Nightly : public JobSource {
     }
   }
 
-  void put_on_record(CaseRecord record) {
+  void put_on_record(CaseRecord record, double cost_ms) {
     record.at_s = seconds();
     const bool is_drawn = record.phase == kDrawnPhase;
     tell([&](Reporter& to) { to.case_end(record); });
@@ -171,31 +204,33 @@ class Nightly : public JobSource {
     if (!is_drawn || (status != Status::kVacuous && status != Status::kSkipped)) tally_.add(status);
     const bool is_first = is_finding(status) && !record.verdict.bucket.empty() &&
                           buckets_.insert(record.verdict.bucket).second;
-    if (is_first && is_drawn) to_shrink_.push_back(std::move(record));
+    if (is_first && is_drawn) to_shrink_.push_back({std::move(record), cost_ms});
   }
 
   // A case that is no part of the run; the others go on meanwhile.
-  CaseRecord try_out(const Case& c) {
+  CaseRecord try_out(const Case& c, double most_ms) {
     answer_.reset();
-    trial_ = Job{to_token(c), limit_s(0), false, true};
+    trial_ = Job{to_token(c), limit_s(most_ms), false, true};
     while (!answer_ && !is_stopping()) step();
     trial_.reset();
     return answer_ ? std::move(*answer_) : CaseRecord{to_token(c), {}, 0};
   }
 
-  // What it is shrunk to is kept, and stands on record as a case that was drawn. When the time is
-  // over it is kept as it is.
-  void shrink(const CaseRecord& found) {
-    const auto c = parse_token(found.token);
+  // What it is shrunk to is kept, and stands on record as a case that was drawn. With no time left
+  // it is kept as it is.
+  void shrink(const Found& found) {
+    const double limit_s = left_to_shrink_s();
+    if (limit_s <= 0) return keep(found.record);
+    const auto c = parse_token(found.record.token);
     const Kernel* const kernel = c.ok() ? find_kernel(c->kernel) : nullptr;
     if (kernel == nullptr) return;
-    CaseRecord last, smallest = found;
-    Shrinker shrinker(*c, found.verdict, *kernel,
+    CaseRecord last, smallest = found.record;
+    Shrinker shrinker(*c, found.record.verdict, *kernel,
                       [&](const Case& candidate) {
-                        last = try_out(candidate);
+                        last = try_out(candidate, found.cost_ms);
                         return last.verdict;
                       },
-                      {.seconds = std::min(task_.shrink_s, task_.budget_s - seconds())});
+                      {.seconds = limit_s});
     for (int accepted = 0; !is_stopping() && shrinker.step();) {
       if (shrinker.accepted() > accepted) smallest = last;
       accepted = shrinker.accepted();
@@ -204,7 +239,7 @@ class Nightly : public JobSource {
     if (!is_stopping() && known_.insert(smallest.token).second) {
       tell_begin(smallest.planned_token());
       smallest.phase = kDrawnPhase;
-      put_on_record(std::move(smallest));
+      put_on_record(std::move(smallest), found.cost_ms);
     }
   }
 
@@ -228,7 +263,8 @@ class Nightly : public JobSource {
   Tally tally_;
   std::set<std::string> known_;  // tokens that the run has, whatever their end
   std::set<std::string> buckets_;
-  std::deque<CaseRecord> to_shrink_;
+  Pace pace_;
+  std::deque<Found> to_shrink_;
   std::optional<Job> trial_;          // to be begun
   std::optional<CaseRecord> answer_;  // of the trial
   std::int64_t begun_ = 0, drawn_ = 0;

@@ -25,10 +25,13 @@ struct NightlyTask {
   std::set<std::string> ended;
   Tally tally;
   std::vector<std::string> begun;
+  std::set<std::string>
+      given_up;  // of these and the plan: with them nightlies ended; not run again
 
   double budget_s = 0;   // no case begins that is not expected to end by then; 0: the plan alone
   double timeout_s = 0;  // of a case without an answer; 0: by what it is expected to cost
-  double shrink_s = 60;  // of the first failure that fuzz finds in a bucket
+  double launches = 1;   // of each case, for one that its cost counts
+  double shrink_s = 60;  // of the first failure that fuzz finds in a bucket, within the budget
   std::uint64_t seed = 0;
   Shard shard;
   std::string corpus;  // folder: gets what failures of fuzz are shrunk to

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 
 #include "harness/shell_word.hpp"
@@ -39,7 +40,7 @@ void add_nightly_options(CLI::App& nightly, NightlyRequest& request) {
       ->check(CLI::Range(1, 1024));
   nightly.add_option("--timeout", request.timeout,
                      "of a case: without an answer for so long it hangs; default: 60s, or 20 times "
-                     "what it is expected to take");
+                     "what it is expected to take, and longer where cases run longer");
   nightly.add_option("--memory", request.memory,
                      "4G: that a worker may take; default: its share of what is free");
   nightly.add_option("--history", request.history,
@@ -87,6 +88,14 @@ Result<NightlyNumbers> numbers_of(const NightlyRequest& request) {
     }
   }
   return numbers;
+}
+
+double launches_of_a_case(const CommonOptions& common) {
+  constexpr int kOrdersOfSmallGrid = 120;  // of 5 workgroups (schedules.cpp)
+  constexpr double kWatched = 4;           // an execution that the checks watch, over one alone
+  const int schedules = common.schedules > 0 ? common.schedules + kOrdersOfSmallGrid : 0;
+  return (1.0 + schedules) * static_cast<double>(std::max<std::size_t>(common.ariths.size(), 1)) *
+         (common.checks.any() ? kWatched : 1);
 }
 
 std::string nightly_command(const CommonOptions& common, const NightlyRequest& request) {

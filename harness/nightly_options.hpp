@@ -22,6 +22,9 @@ struct NightlyNumbers {
 };
 Result<NightlyNumbers> numbers_of(const NightlyRequest& request);  // Trouble kUsage
 
+// How often each case runs under these options, at most, where its cost counts one run.
+double launches_of_a_case(const CommonOptions& common);
+
 // Of a run's header, "nightly --tier smoke" and whatever else its verdicts depend on beyond
 // repro_options: a run goes on under no other.
 std::string nightly_command(const CommonOptions& common, const NightlyRequest& request);

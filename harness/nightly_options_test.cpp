@@ -60,6 +60,25 @@ TEST(NightlyOptions, OfTheRunAreInTheCommandThatGoesOn) {
             "emu:gfx90a --shard 2/8 --budget 8h --history h.sqlite --resume 'an out'");
 }
 
+TEST(NightlyOptions, OfAPartThatTheEnvironmentNamedAreInTheCommandToo) {
+  RunHeader header;
+  header.command = "nightly --tier smoke";
+  header.shard = "2/8";
+  EXPECT_EQ(resume_command(header, {}, "out"),
+            "./attest nightly --tier smoke --shard 2/8 --resume out");
+}
+
+TEST(NightlyOptions, ThatRunACaseMoreOftenAreCounted) {
+  CommonOptions common;
+  EXPECT_EQ(launches_of_a_case(common), 1);
+  common.checks = CheckSet::all();
+  EXPECT_EQ(launches_of_a_case(common), 4);
+  common.ariths = {Arith::kFma, Arith::kExact, Arith::kCdna3};
+  EXPECT_EQ(launches_of_a_case(common), 12);
+  common.schedules = 400;
+  EXPECT_EQ(launches_of_a_case(common), 521 * 12);
+}
+
 TEST(NightlyOptions, ThatDifferMakeAnotherRun) {
   const RunHeader was{.command = "nightly --tier smoke", .device = "emu:gfx942", .machine = "a"};
   RunHeader is = was;
