@@ -219,8 +219,8 @@ class Nightly : public JobSource {
   // What it is shrunk to is kept, and stands on record as a case that was drawn. With no time left
   // it is kept as it is.
   void shrink(const Found& found) {
-    const double limit_s = left_to_shrink_s();
-    if (limit_s <= 0) return keep(found.record);
+    const double left_s = left_to_shrink_s();
+    if (left_s <= 0) return keep(found.record);
     const auto c = parse_token(found.record.token);
     const Kernel* const kernel = c.ok() ? find_kernel(c->kernel) : nullptr;
     if (kernel == nullptr) return;
@@ -230,7 +230,7 @@ class Nightly : public JobSource {
                         last = try_out(candidate, found.cost_ms);
                         return last.verdict;
                       },
-                      {.seconds = limit_s});
+                      {.seconds = left_s});
     for (int accepted = 0; !is_stopping() && shrinker.step();) {
       if (shrinker.accepted() > accepted) smallest = last;
       accepted = shrinker.accepted();

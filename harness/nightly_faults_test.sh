@@ -103,15 +103,27 @@ test_ACrashThatDoesNotComeAgainIsNeverGreen() {
   expect 4 "passed 87, infra 1" nightly --out out
   expect_complete out 4
 }
+# Of the machine, in a build that may be slow: what the slowest case takes, in whole seconds.
+slowest_s() {
+  expect 0 "passed $kCases" nightly --out healthy
+  sed -n 's/.*"total_ms":\([0-9]*\).*/\1/p' healthy/results.jsonl | sort -n | tail -n 1 | sed 's/...$//; s/^$/0/'
+}
 test_AnEndlessLoopCostsACase() {
+  local limit_s=$(($(slowest_s) * 10 + 20))
   export ATTEST_FAULT="loop@s=777"
-  expect 1 "passed 87, hung 1" nightly --out out --timeout 20s
+  expect 1 "passed 87, hung 1" nightly --out out --timeout "${limit_s}s"
   expect_complete out 1
 }
 test_AMemoryBombCostsACase() {
+  export ATTEST_FAULT="wait@$kEarly@$work/go"
+  start --out idle --jobs 1  # a worker before its first larger case
+  until_true says log "$kEarly"
+  local idle_mib=$(($(sed -n 's/^VmRSS: *\([0-9]*\) kB/\1/p' "/proc/$(workers_of "$parent")/status") / 1024))
+  kill -KILL "$parent"
+  expect_end 137
   export ATTEST_FAULT="bomb@s=777"
-  expect 4 "passed 87, infra 1" nightly --out out --memory 700M
-  grep -q 'needs more than 0.684 GiB, twice' out/results.jsonl || fail "the reason does not say how much"
+  expect 4 "passed 87, infra 1" nightly --out out --memory "$((2 * idle_mib + 600))M"
+  grep -q 'needs more than [0-9.]* GiB, twice' out/results.jsonl || fail "the reason does not say how much"
   expect_complete out 4
 }
 test_AKilledWorkerCostsNothing() {
@@ -139,6 +151,87 @@ test_AKilledNightlyGoesOnWhereItWas() {
   expect 0 "passed $kCases" nightly --resume out
   expect_complete out 0
   expect_no_rerun before
+}
+test_ACaseWithWhichTheNightlyIsKilledEachTimeDoesNotRunAgain() {
+  export ATTEST_FAULT="wait@$kEarly@$work/go"
+  local how
+  for how in --out --resume; do
+    rm -f log
+    start "$how" out --jobs 1
+    until_true says log "$kEarly"
+    kill -KILL "$parent"
+    expect_end 137
+    until_true has_no_worker
+  done
+  rm log
+  expect 4 "passed 87, infra 1" nightly --resume out
+  ! grep -qF "$kEarly" log || fail "it ran again"
+  grep -q "\"token\":\"[^\"]*$kEarly\".*it ran when the nightly was killed, and again" out/results.jsonl ||
+    fail "the reason does not say why"
+  expect_complete out 4
+}
+test_AStopOfTheWholeServiceIsNoResult() {
+  export ATTEST_FAULT="wait@$kEarly@$work/go"
+  start --out out
+  until_true says log "$kEarly"
+  kill -TERM "$parent" $(workers_of "$parent")
+  until_true says stderr "finishing the cases that run"
+  kill -TERM $(workers_of "$parent")
+  kill -KILL $(workers_of "$parent")  # as when the patience of who stops it is over
+  expect_end 3
+  ! grep -q '"status":"infra"' out/results.jsonl || fail "the stop is a result"
+  cp out/results.jsonl before
+  touch go
+  expect 0 "passed $kCases" nightly --resume out
+  expect_complete out 0
+  expect_no_rerun before
+}
+test_AConsoleThatFailsEndsNoNightly() {
+  [[ -c /dev/full ]] || exit 77
+  nightly --out full_stderr 2>/dev/full >stdout || fail "exit code $? where stderr is a full disk"
+  says stdout "passed $kCases" || fail "the summary is not there"
+  expect_complete full_stderr 0
+  local code=0
+  nightly --out closed <&- >&- 2>&- || code=$?
+  [[ $code == 4 ]] || fail "exit code $code where stdout is closed"
+  ! grep -v '^{' closed/results.jsonl || fail "the journal has what is meant for people"
+  expect_complete closed 0
+  local -a codes
+  set +e
+  nightly --out pipe 2>&1 | head -n 1 >/dev/null
+  codes=("${PIPESTATUS[@]}")
+  set -e
+  [[ ${codes[0]} == 4 ]] || fail "exit code ${codes[0]} where nobody reads"
+  expect_complete pipe 0
+}
+test_PartsOfOneCommandLineHaveAFolderEach() {
+  local rank
+  export OMPI_COMM_WORLD_SIZE=2
+  for rank in 0 1; do
+    expect 0 "from OMPI_COMM_WORLD_RANK, in out/shard-$((rank + 1))-of-2" env OMPI_COMM_WORLD_RANK=$rank \
+      "$program" nightly --ledger none --code-objects "$code_objects" --out out
+  done
+  export OMPI_COMM_WORLD_RANK=1
+  expect 0 "its run is finished" nightly --resume out
+  unset OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK
+  expect 0 "its run is finished" nightly --resume out/shard-2-of-2 --shard 2/2
+  expect 0 "$kCases of $kCases cases" "$program" report out/shard-*/results.jsonl
+}
+test_APartWithoutCasesIsNoFailure() {
+  expect 0 "no case of the plan falls to shard 150/200" nightly --out out --shard 150/200
+  [[ $(head -c 21 out/results.jsonl) == '{"record":"run_begin"' ]] || fail "it is not on record"
+}
+test_ReportsAreWrittenWhereTheHistoryIsNot() {
+  export ATTEST_FAULT="wait@$kEarly@$work/go"
+  start --out out --history history
+  until_true says log "$kEarly"
+  rm -f history
+  mkdir history
+  touch go
+  expect_end 4
+  says stderr "reports: out/ report.html" || fail "it does not say where the reports are"
+  [[ -s out/junit.xml && -s out/report.html ]] || fail "there are no reports"
+  expect_complete out 0
 }
 test_WhereTheControlCaseFailsTooTheNightlyStops() {
   export ATTEST_FAULT="segv@v1"
