@@ -235,7 +235,8 @@ int end_run(const Prepared& prepared, const NightlyRequest& request, const Ran& 
   int code = run_exit_code(*results);
   const RunHeader& header = prepared.task.header;
   if (code == 5 && header.cases == 0 && !header.shard.empty()) {
-    say("attest: no case of the plan falls to shard {}: nothing was asked of it\n", header.shard);
+    say("attest: shard {}: an empty part of a plan of {}: nothing was asked of it\n", header.shard,
+        header.plan.substr(0, header.plan.rfind(' ')));
     code = 0;
   }
   if (ran.trouble != 0) code = worse_of(code, ran.trouble);
