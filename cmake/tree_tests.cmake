@@ -80,10 +80,14 @@ foreach(function ${attest_functions})
   set_tests_properties(Schemas.${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
 endforeach()
 
-# A nightly under faults: one test a function test_NAME of the script.
+# A nightly under faults: one test a function test_NAME of the scripts.
 set(attest_nightly_faults ${PROJECT_SOURCE_DIR}/harness/nightly_faults_test.sh)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${attest_nightly_faults})
-file(STRINGS ${attest_nightly_faults} attest_functions REGEX "^test_[A-Za-z0-9]+\\(\\)")
+set(attest_functions)
+foreach(script nightly_faults_test.sh nightly_faults_stops.sh)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/${script})
+  file(STRINGS ${PROJECT_SOURCE_DIR}/harness/${script} functions REGEX "^test_[A-Za-z0-9]+\\(\\)")
+  list(APPEND attest_functions ${functions})
+endforeach()
 foreach(function ${attest_functions})
   string(REGEX REPLACE "^test_([A-Za-z0-9]+).*" "\\1" name ${function})
   add_test(NAME NightlyFaults.${name}
