@@ -12,7 +12,6 @@
 #include "harness/report_files.hpp"
 #include "harness/result_files.hpp"
 #include "reports/compare/compare_text.hpp"
-#include "reports/run/summary.hpp"
 
 namespace attest {
 namespace {
@@ -44,11 +43,6 @@ int command_compare(const Request& request) {
   if (!base.ok()) return report_trouble(base.trouble());
   const auto pr = read_run(request.pr);
   if (!pr.ok()) return report_trouble(pr.trouble());
-  for (const auto& [side, results] : {std::pair{"BASE", &*base}, {"PR", &*pr}}) {
-    for (const std::string& note : notes_of(*results)) {
-      fmt::print(stderr, "attest: {}: {}\n", side, note);
-    }
-  }
   const Comparison comparison = compare(*base, request.base, *pr, request.pr);
   const Outcome written = write(request.out, (*format)->render(comparison));
   const int code = comparison.exit_code();

@@ -9,6 +9,7 @@
 #include "reports/compare/compare_cases.hpp"
 #include "reports/run/no_news.hpp"
 #include "reports/run/phases.hpp"
+#include "reports/run/summary.hpp"
 
 namespace attest {
 namespace {
@@ -21,30 +22,28 @@ ByToken by_token(const Results& results) {
   return cases;
 }
 
-// The exit code that a status calls for, and how bad it is against others with the same.
-struct Grade {
-  int code = 0, rank = 0;
-};
-Grade grade_of(Status status) {
-  switch (status) {
-    case Status::kPassed:
-      return {0, 0};
-    case Status::kXfail:
-      return {5, 1};  // where it passed before, somebody excused a failure
-    case Status::kSkipped:
-    case Status::kVacuous:
-    case Status::kSuspect:
-    case Status::kXpass:
-      return {5, 2};
-    case Status::kInfra:
-      return {4, 3};
-    case Status::kFailed:
-    case Status::kFlaky:
-    case Status::kCrashed:
-    case Status::kHung:
-      return {1, 4};
-  }
-  return {1, 4};
+bool is_failing(Status status) { return is_failure(status) || status == Status::kFlaky; }
+
+// It says nothing of the kernel.
+bool has_no_verdict(Status status) {
+  return status == Status::kInfra || status == Status::kSkipped || status == Status::kVacuous;
+}
+
+// The exit code that a case of PR calls for where BASE has it as good as can be.
+int code_of(Status status) {
+  if (status == Status::kPassed) return 0;
+  if (is_failing(status) || status == Status::kXpass) return 1;
+  return status == Status::kInfra ? 4 : 5;
+}
+
+// What failed and does so otherwise, or passes against its excuse, is not worse; nor is what says
+// no less than nothing. Of the rest all but a pass is, also where BASE failed: no verdict, an
+// excuse and a doubt prove no fix.
+bool is_worse(Status before, Status after) {
+  if (before == after || after == Status::kPassed) return false;
+  if (code_of(after) == 1) return !is_failing(before);
+  if (after == Status::kSkipped || after == Status::kVacuous) return !has_no_verdict(before);
+  return true;
 }
 
 int place_of(int code) {
@@ -59,15 +58,14 @@ std::vector<StatusChange> status_changes(std::span<const CasePair> pairs) {
     if (before == after) continue;
     StatusChange& change = changes[{before, after}];
     change.before = before, change.after = after;
-    change.is_worse = grade_of(after).rank > grade_of(before).rank ||
-                      (grade_of(before).code == 1 && after == Status::kSkipped);
+    change.is_worse = is_worse(before, after);
     change.cases.push_back(pr);
   }
   std::vector<StatusChange> sorted;
   for (auto& [statuses, change] : changes) sorted.push_back(std::move(change));
   std::stable_sort(sorted.begin(), sorted.end(), [](const StatusChange& a, const StatusChange& b) {
     const auto key = [](const StatusChange& c) {
-      return std::pair{!c.is_worse, c.is_worse ? place_of(grade_of(c.after).code) : 0};
+      return std::pair{!c.is_worse, c.is_worse ? place_of(code_of(c.after)) : 0};
     };
     return key(a) < key(b);
   });
@@ -108,8 +106,7 @@ std::vector<BucketChange> bucket_changes(const Results& base, const Results& pr)
     for (const CaseRecord* record : one.cases) {
       const auto found = pr_cases.find(record->planned_token());
       if (found == pr_cases.end()) continue;
-      const Status status = found->second->verdict.status;
-      change.looked_at += status != Status::kInfra && status != Status::kSkipped ? 1 : 0;
+      change.looked_at += has_no_verdict(found->second->verdict.status) ? 0 : 1;
     }
     changes.push_back(told_by(std::move(change), base, *one.example));
   }
@@ -122,7 +119,7 @@ std::vector<BucketChange> bucket_changes(const Results& base, const Results& pr)
 }
 
 Side side_of(const Results& results, const std::string& name) {
-  Side side{name, results.header(), results.tally, 0, results.notes};
+  Side side{name, results.header(), results.tally, 0, notes_of(results)};
   for (const CaseRecord& record : results.cases) side.drawn += record.phase == kDrawnPhase ? 1 : 0;
   return side;
 }
@@ -199,26 +196,40 @@ class Reasons {
   std::vector<Comparison::Reason> reasons_;
 };
 
+// The gravest of two.
+int graver(int a, int b) { return place_of(a) <= place_of(b) ? a : b; }
+
 // A new bucket calls for what its gravest case does.
 int code_of_bucket(const Results& pr, const std::string& bucket) {
   int code = 5;
   for (const CaseRecord& record : pr.cases) {
-    if (record.verdict.bucket == bucket && grade_of(record.verdict.status).code == 1) code = 1;
+    if (record.verdict.bucket == bucket) code = graver(code, code_of(record.verdict.status));
   }
   return code;
 }
 
-// Failing cases that BASE does not have, in no bucket.
-std::int64_t added_failures(const Comparison& c, const Results& pr) {
-  const ByToken cases = by_token(pr);
-  std::int64_t count = 0;
-  for (const auto* tokens : {&c.added, &c.only_on_pr}) {
-    for (const std::string& token : *tokens) {
-      const Verdict& v = cases.at(token)->verdict;
-      count += v.bucket.empty() && grade_of(v.status).code == 1 ? 1 : 0;
-    }
+// Of cases that BASE does not have. What is in a bucket is told by that, new or not, but for a
+// machine's trouble; what is skipped or excused from the start is no news; of drawn cases only
+// failures are.
+bool is_told_where_added(const CaseRecord& record) {
+  const Verdict& v = record.verdict;
+  if (v.status == Status::kSkipped || v.status == Status::kXfail) return false;
+  if (record.phase == kDrawnPhase && code_of(v.status) != 1) return false;
+  return code_of(v.status) != 0 && (v.bucket.empty() || v.status == Status::kInfra);
+}
+
+void say_added(const Results& base, const Results& pr, Reasons& reasons) {
+  const ByToken on_base = by_token(base);
+  std::map<Status, int> counts;
+  for (const CaseRecord& record : pr.cases) {
+    if (!on_base.contains(record.planned_token()) && is_told_where_added(record))
+      ++counts[record.verdict.status];
   }
-  return count;
+  for (const auto& [status, count] : counts) {
+    const std::string_view text = to_string(status);
+    reasons.count(code_of(status), count, fmt::format("added case {}", text),
+                  fmt::format("added cases {}", text));
+  }
 }
 
 void say_statuses(const Comparison& c, Reasons& reasons) {
@@ -228,13 +239,14 @@ void say_statuses(const Comparison& c, Reasons& reasons) {
                                    ? "passed"
                                    : fmt::format("was {}", to_string(change.before));
     const std::string that = fmt::format(" {} that {}", to_string(change.after), before);
-    reasons.count(grade_of(change.after).code, change.cases.size(), "case" + that, "cases" + that);
+    reasons.count(code_of(change.after), change.cases.size(), "case" + that, "cases" + that);
   }
 }
 
-std::vector<Comparison::Reason> reasons_of(const Comparison& c, const Results& pr) {
+std::vector<Comparison::Reason> reasons_of(const Comparison& c, const Results& base,
+                                           const Results& pr) {
   Reasons reasons;
-  for (const int code : {1, 5}) {
+  for (const int code : {1, 4, 5}) {
     const auto count =
         std::count_if(c.buckets.begin(), c.buckets.end(), [&](const BucketChange& change) {
           return change.fate == BucketFate::kNew && code_of_bucket(pr, change.bucket) == code;
@@ -242,8 +254,7 @@ std::vector<Comparison::Reason> reasons_of(const Comparison& c, const Results& p
     reasons.count(code, count, "new bucket", "new buckets");
   }
   say_statuses(c, reasons);
-  reasons.count(1, added_failures(c, pr), "added case fails, in no bucket",
-                "added cases fail, in no bucket");
+  say_added(base, pr, reasons);
   reasons.count(3, pr.missing.size(), "case of PR did not end", "cases of PR did not end");
   if (pr.missing.empty() && pr.tally.interrupted) reasons.say(3, "PR was stopped");
   reasons.count(5,
@@ -254,6 +265,7 @@ std::vector<Comparison::Reason> reasons_of(const Comparison& c, const Results& p
   reasons.count(5, c.contracts.size(), "change of a contract", "changes of contracts");
   reasons.count(5, c.drops.size(), "pass proves less", "passes prove less");
   reasons.count(5, c.removed.size(), "case is gone", "cases are gone");
+  if (c.base.tally.interrupted) reasons.say(5, "compared with a part of BASE");
   if (c.compared == 0) reasons.say(5, "no case ended on both sides");
   return reasons.take();
 }
@@ -287,7 +299,7 @@ Comparison compare(const Results& base, const std::string& base_name, const Resu
   c.ratios = ratio_moves(pairs);
   c.drops = visibility_drops(pairs);
   c.speed = speed_changes(pairs);
-  c.reasons = reasons_of(c, pr);
+  c.reasons = reasons_of(c, base, pr);
   return c;
 }
 

@@ -18,7 +18,7 @@ inline constexpr double kLeastVisibilityDrop = 0.05;  // of a share
 // Cases that ended on both sides, with another status.
 struct StatusChange {
   Status before = Status::kPassed, after = Status::kPassed;
-  bool is_worse = false;                 // also where what failed is skipped: it proves no fix
+  bool is_worse = false;                 // also where what failed has no verdict: it proves no fix
   std::vector<const CaseRecord*> cases;  // of PR, in order
 };
 
@@ -40,13 +40,14 @@ struct RatioMove {
   double factor() const;
 };
 
-// Of the tightest gate's radius; one a kernel, tensor and direction.
+// Of the tightest gate's radius in the middle, or of the worst element's bound; one a kernel,
+// tensor and direction.
 struct BoundMove {
   std::string kernel, tensor;
   bool is_looser = false;
   std::int64_t cases = 0;
   // PR's over BASE's: of the case that moved furthest, and of the middle one. inf: no finite bound
-  // is left.
+  // is left, or it was 0.
   double factor = 1, usual = 1;
   std::string token;  // that moved furthest
 };
@@ -62,7 +63,7 @@ struct ContractChange {
 // What a pass proves less than it did.
 struct VisibilityDrop {
   std::string token;
-  std::string what;  // "tokens seen", "strawmen rejected", "elements judged"
+  std::string what;  // "tokens seen", "strawmen rejected", "schedules"
   std::string before, after;
 };
 
@@ -82,8 +83,8 @@ struct Side {
   std::string name;  // the files
   RunHeader header;
   Tally tally;
-  std::int64_t drawn = 0;  // of the cases, by a fuzzer: another run draws others
-  std::vector<std::string> notes;
+  std::int64_t drawn = 0;          // of the cases, by a fuzzer: another run draws others
+  std::vector<std::string> notes;  // notes_of() its results
 };
 
 struct Comparison {
@@ -108,11 +109,12 @@ struct Comparison {
     std::string text;
   };
   std::vector<Reason> reasons;
-  // 0 nothing is worse; 1 a case or a bucket fails that did not; 3 PR is incomplete; 4 the machine
-  // gave no verdict where it had; 5 PR proves less: a bound is looser, a contract or the bounds are
-  // others, cases are gone, vacuous, suspect, skipped or excused that were not, or see less.
-  // Precedence as everywhere: 1 > 4 > 3 > 5 > 0. A ratio that moved below 1, and speed, change
-  // nothing.
+  // 0 nothing is worse; 1 a case fails, or passes against its excuse (xpass), that did not, or a
+  // bucket is new: a case that only PR has, and that fails in a bucket of BASE's, found what is
+  // known; 3 PR is incomplete; 4 the machine gave no verdict; 5 PR proves less: a bound is looser
+  // or gone, a contract or the bounds are others, cases are gone, vacuous, suspect, skipped or
+  // excused that were not, or see less; or BASE is incomplete. Precedence as everywhere: 1 > 4 > 3
+  // > 5 > 0. A ratio that moved below 1, and speed, change nothing.
   int exit_code() const { return reasons.empty() ? 0 : reasons.front().code; }
   bool is_same() const;  // nothing above but open buckets and speed
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "reports/run/no_news.hpp"
@@ -15,21 +16,6 @@ namespace attest {
 namespace {
 
 constexpr std::size_t kMostOfSpeed = 5;
-
-// Of the tensor, in a vector of records that name one.
-template <class T>
-const T* of_tensor(const std::vector<T>& all, const std::string& tensor) {
-  for (const T& one : all) {
-    if (one.tensor == tensor) return &one;
-  }
-  return nullptr;
-}
-
-bool is_judged(const CaseRecord& record) {
-  const Status status = record.verdict.status;
-  return record.verdict.checked > 0 && status != Status::kInfra && status != Status::kSkipped &&
-         status != Status::kCrashed && status != Status::kHung;
-}
 
 // What moved most of a tensor. The largest says little of o and of bf16 partials: half an ulp of
 // the last rounding takes most of what is allowed, whatever else is wrong; the bulk of the elements
@@ -63,13 +49,57 @@ struct BoundOf {
   std::string token;
 };
 
-// PR's bound over BASE's. 1 where one of them is not known.
-double bound_factor(const CasePair& pair, const Spread& base) {
-  const Spread* const pr = of_tensor(pair.pr->verdict.spreads, base.tensor);
-  if (pr != nullptr && base.bound_median > 0) return pr->bound_median / base.bound_median;
-  // A spread is of elements with a finite bound alone.
-  const bool is_lost = pr == nullptr && is_judged(*pair.pr) && !pair.pr->verdict.spreads.empty();
-  return is_lost ? std::numeric_limits<double>::infinity() : 1;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// PR's bound over BASE's. What is no number bounds nothing.
+double factor_of(double base, double pr) {
+  const bool base_bounds = std::isfinite(base), pr_bounds = std::isfinite(pr);
+  if (!base_bounds || !pr_bounds) return base_bounds ? kInfinity : pr_bounds ? 0 : 1;
+  if (base == pr) return 1;
+  return base > 0 ? pr / base : kInfinity;
+}
+
+bool is_same_place(const Worst& a, const Worst& b) {
+  return a.tier == b.tier && a.sequence == b.sequence && a.query_token == b.query_token &&
+         a.head == b.head && a.split == b.split && a.column == b.column &&
+         a.launch_row == b.launch_row;
+}
+
+// A verdict that another failure cut short has no spreads.
+bool owes_spreads(const CaseRecord& one, const CaseRecord& other) {
+  return is_judged(one) &&
+         (!is_failure(one.verdict.status) || one.verdict.status == other.verdict.status);
+}
+
+// How the bounds of a tensor moved: of the middle element, and of the worst where that is the same
+// element and gate.
+std::vector<double> bound_factors(const CasePair& pair, const std::string& tensor) {
+  const Verdict &base = pair.base->verdict, &pr = pair.pr->verdict;
+  std::vector<double> factors;
+  const Spread *const before = of_tensor(base.spreads, tensor), *const after =
+                                                                    of_tensor(pr.spreads, tensor);
+  if (before != nullptr && after != nullptr) {
+    factors.push_back(factor_of(before->bound_median, after->bound_median));
+  } else if (before != nullptr && owes_spreads(*pair.pr, *pair.base)) {
+    factors.push_back(kInfinity);  // a spread is of elements with a finite bound alone
+  } else if (after != nullptr && owes_spreads(*pair.base, *pair.pr)) {
+    factors.push_back(0);
+  }
+  const Worst *const old = of_tensor(base.worst, tensor), *const now = of_tensor(pr.worst, tensor);
+  if (old != nullptr && now != nullptr && is_same_place(*old, *now)) {
+    factors.push_back(factor_of(old->bound, now->bound));
+  }
+  return factors;
+}
+
+// Of both sides, each once.
+std::set<std::string> tensors_of(const CasePair& pair) {
+  std::set<std::string> tensors;
+  for (const CaseRecord* record : {pair.base, pair.pr}) {
+    for (const Spread& spread : record->verdict.spreads) tensors.insert(spread.tensor);
+    for (const Worst& worst : record->verdict.worst) tensors.insert(worst.tensor);
+  }
+  return tensors;
 }
 
 BoundMove move_of(const std::string& kernel, const std::string& tensor, std::vector<BoundOf> all) {
@@ -116,49 +146,13 @@ std::string changed_fields(const std::string& base, const std::string& pr) {
   return fmt::format("{}", fmt::join(changed, ", "));
 }
 
-class Drops {
- public:
-  explicit Drops(std::vector<VisibilityDrop>& drops) : drops_(drops) {}
-
-  void of(const CasePair& pair) {
-    const Evidence &base = pair.base->verdict.evidence, &pr = pair.pr->verdict.evidence;
-    token_ = pair.pr->planned_token();
-    share("tokens seen", base.tokens_visible, pr.tokens_visible);
-    share("pages seen", base.pages_visible, pr.pages_visible);
-    share("splits seen", base.splits_visible, pr.splits_visible);
-    strawmen(base.strawmen, pr.strawmen);
-    if (pair.pr->verdict.checked < pair.base->verdict.checked) {
-      add("elements judged", fmt::format("{}", pair.base->verdict.checked),
-          fmt::format("{}", pair.pr->verdict.checked));
-    }
-  }
-
- private:
-  void share(const char* what, double before, double after) {
-    if (before < 0 || before - std::max(after, 0.0) <= kLeastVisibilityDrop) return;
-    const auto percent = [](double share) {
-      return share < 0 ? std::string("not looked at") : fmt::format("{:.0f} %", 100 * share);
-    };
-    add(what, percent(before), percent(after));
-  }
-  void strawmen(const std::vector<std::string>& before, const std::vector<std::string>& after) {
-    std::vector<std::string> lost;
-    for (const std::string& name : before) {
-      if (std::find(after.begin(), after.end(), name) == after.end()) lost.push_back(name);
-    }
-    if (lost.empty()) return;
-    add("strawmen rejected", fmt::format("{}", before.size()),
-        fmt::format("{}, without: {}", after.size(), fmt::join(lost, ", ")));
-  }
-  void add(std::string what, std::string before, std::string after) {
-    drops_.push_back({token_, std::move(what), std::move(before), std::move(after)});
-  }
-
-  std::vector<VisibilityDrop>& drops_;
-  std::string token_;
-};
-
 }  // namespace
+
+bool is_judged(const CaseRecord& record) {
+  const Status status = record.verdict.status;
+  return record.verdict.checked > 0 && status != Status::kInfra && status != Status::kSkipped &&
+         status != Status::kCrashed && status != Status::kHung;
+}
 
 std::vector<RatioMove> ratio_moves(std::span<const CasePair> pairs) {
   std::vector<RatioMove> moves;
@@ -176,14 +170,21 @@ std::vector<RatioMove> ratio_moves(std::span<const CasePair> pairs) {
 }
 
 std::vector<BoundMove> bound_moves(std::span<const CasePair> pairs) {
-  // By kernel, tensor, and whether it is tighter.
+  // By whether it is tighter, kernel and tensor.
   std::map<std::tuple<bool, std::string, std::string>, std::vector<BoundOf>> groups;
   for (const CasePair& pair : pairs) {
-    for (const Spread& base : pair.base->verdict.spreads) {
-      const double factor = bound_factor(pair, base);
-      if (std::abs(factor - 1) <= kLeastBoundMove) continue;
-      groups[{factor < 1, facts_of(*pair.pr).kernel, base.tensor}].push_back(
-          {factor, pair.pr->planned_token()});
+    const std::string kernel = facts_of(*pair.pr).kernel;
+    for (const std::string& tensor : tensors_of(pair)) {
+      const std::vector<double> factors = bound_factors(pair, tensor);
+      if (factors.empty()) continue;
+      const auto [least, most] = std::minmax_element(factors.begin(), factors.end());
+      for (const double factor : {*most, *least}) {
+        const bool is_tighter = factor < 1;
+        if (std::abs(factor - 1) <= kLeastBoundMove) continue;
+        std::vector<BoundOf>& group = groups[{is_tighter, kernel, tensor}];
+        const std::string& token = pair.pr->planned_token();
+        if (group.empty() || group.back().token != token) group.push_back({factor, token});
+      }
     }
   }
   std::vector<BoundMove> moves;
@@ -197,8 +198,9 @@ std::vector<ContractChange> contract_changes(std::span<const CasePair> pairs) {
   std::map<std::pair<std::string, std::string>, ContractChange> changes;
   for (const auto& [base, pr] : pairs) {
     const std::string &before = base->verdict.contract, &after = pr->verdict.contract;
-    if (before.empty() || after.empty() || before == after) continue;
-    const std::string kernel = facts_of(*pr).kernel, fields = changed_fields(before, after);
+    if (before.empty() || before == after || (after.empty() && !is_judged(*pr))) continue;
+    const std::string kernel = facts_of(*pr).kernel,
+                      fields = after.empty() ? "no longer said" : changed_fields(before, after);
     ContractChange& change = changes[{kernel, fields}];
     if (change.cases++ == 0) change = {kernel, fields, 1, pr->planned_token()};
   }
@@ -207,18 +209,6 @@ std::vector<ContractChange> contract_changes(std::span<const CasePair> pairs) {
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.cases > b.cases; });
   return sorted;
-}
-
-std::vector<VisibilityDrop> visibility_drops(std::span<const CasePair> pairs) {
-  std::vector<VisibilityDrop> drops;
-  for (const CasePair& pair : pairs) {
-    // What did not end well has no such evidence.
-    if (pair.base->verdict.status == pair.pr->verdict.status && is_judged(*pair.pr) &&
-        !is_failure(pair.pr->verdict.status)) {
-      Drops(drops).of(pair);
-    }
-  }
-  return drops;
 }
 
 std::vector<SpeedChange> speed_changes(std::span<const CasePair> pairs) {

@@ -1,6 +1,7 @@
 // What compare() finds in the cases that ended on both sides.
 #pragma once
 #include <span>
+#include <string>
 #include <vector>
 
 #include "reports/compare/compare.hpp"
@@ -11,6 +12,17 @@ struct CasePair {
   const CaseRecord* base = nullptr;
   const CaseRecord* pr = nullptr;
 };
+
+// Of the tensor, in a vector of records that name one.
+template <class T>
+const T* of_tensor(const std::vector<T>& all, const std::string& tensor) {
+  for (const T& one : all) {
+    if (one.tensor == tensor) return &one;
+  }
+  return nullptr;
+}
+
+bool is_judged(const CaseRecord& record);
 
 std::vector<RatioMove> ratio_moves(std::span<const CasePair> pairs);
 std::vector<BoundMove> bound_moves(std::span<const CasePair> pairs);

@@ -5,6 +5,7 @@
 
 #include "reports/compare/compare_text.hpp"
 #include "reports/reporter.hpp"
+#include "reports/run/summary.hpp"
 #include "reports/run/text.hpp"
 
 namespace attest {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::string_view kMarker = "<!-- attest-compare -->";
 // GitHub takes 65,536 characters; bytes are never fewer.
 constexpr std::size_t kMostBytes = 65'000, kForTheEnd = 1'000, kMostOfCell = 400,
-                      kMostOfReason = 2'000, kMostRows = 50, kMostOthers = 20;
+                      kMostOfReason = 2'000, kMostRows = 50, kMostOthers = 20, kMostNotes = 10;
 
 // As code, in which nothing of Markdown or HTML means anything and nobody is called by @name, in
 // one line. A bar would end the cell of a table, in code too (GitHub Flavored Markdown, 4.10).
@@ -42,6 +43,13 @@ std::string side_row(const char* which, const Side& side) {
   return fmt::format("| {} | {} | {} | {} | {} | {} |\n", which, code(side.name, true),
                      code(h.device, true), code(h.build, true), code(h.started, true),
                      code(tally_text(side.tally), true));
+}
+
+std::string notes_text(const char* which, const Side& side) {
+  std::string text = side.notes.empty() ? "" : "\n";
+  for (const std::string& note : first_of(side.notes, kMostNotes, "notes"))
+    text += fmt::format("- {}: {}\n", which, code(note, false));
+  return text;
 }
 
 std::string table_head(const ComparedSection& section) {
@@ -103,6 +111,7 @@ std::string compared_as_markdown(const Comparison& c) {
   page.line(fmt::format("{}\n### attest compare: {}\n\n", kMarker, headline_of(c)));
   page.line("| | results | device | build | begun | cases |\n|---|---|---|---|---|---|\n");
   page.line(side_row("BASE", c.base) + side_row("PR", c.pr));
+  page.line(notes_text("BASE", c.base) + notes_text("PR", c.pr));
   if (c.is_same()) page.line("\nNo case, bound, contract or error / bound changed.\n");
   if (!c.about_runs.empty()) page.line("\n");
   for (const std::string& line : c.about_runs) page.line(fmt::format("- {}\n", code(line, false)));

@@ -16,7 +16,7 @@ std::string cases_text(std::int64_t count) {
 }
 
 std::string factor_text(double factor) {
-  return std::isinf(factor) ? "no finite bound" : fmt::format("{:.3g}x", factor);
+  return std::isinf(factor) ? "no finite bound, or from 0" : fmt::format("{:.3g}x", factor);
 }
 
 ComparedSection bounds(const Comparison& c, bool is_looser) {

@@ -1,8 +1,10 @@
 #include "reports/compare/compare.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -118,6 +120,38 @@ TEST(Compare, ShowsATensorThatHasNoFiniteBoundAnyMore) {
   EXPECT_TRUE(holds(compared_as_text(c), "no finite bound"));
 }
 
+TEST(Compare, CallsABoundLooserHoweverItIsLost) {
+  const auto is_looser = [](const Comparison& c) {
+    return c.exit_code() == 5 && c.bounds.size() == 1 && c.bounds[0].is_looser;
+  };
+  const double kNan = std::nan("");
+  std::vector<CaseRecord> exact = eight();
+  exact[3].verdict.spreads[0].bound_median = 0;
+  EXPECT_TRUE(is_looser(compared(exact, eight())));
+  EXPECT_FALSE(compared(eight(), exact).bounds.at(0).is_looser);
+  EXPECT_TRUE(is_looser(with([&](CaseRecord& r) { r.verdict.spreads[0].bound_median = kNan; })));
+  EXPECT_EQ(with([](CaseRecord& r) { r.verdict.spreads.clear(); }).bounds.size(), 2u);
+  EXPECT_TRUE(is_looser(with([](CaseRecord& r) {
+    r.verdict.worst[0].bound *= 1000;  // of one element: the middle one's stays
+    r.verdict.worst[0].ratio /= 1000;
+  })));
+  EXPECT_TRUE(with([](CaseRecord& r) {
+                r.verdict.worst[0].bound *= 1000;
+                r.verdict.worst[0].head = 5;  // another element
+              }).bounds.empty());
+}
+
+TEST(Compare, TakesAFixThatIsJudgedByLessForLess) {
+  std::vector<CaseRecord> base = eight(), pr = eight();
+  fail(base[3]);
+  pr[3].verdict.spreads.clear();
+  pr[3].verdict.checked = 10;
+  const Comparison c = compared(base, pr);
+  EXPECT_EQ(c.exit_code(), 5);
+  EXPECT_EQ(c.bounds.size(), 2u);
+  EXPECT_EQ(c.drops.at(0).what, "elements judged");
+}
+
 TEST(Compare, NamesTheFieldsOfAContractThatChangedOnceForAllItsCases) {
   std::vector<CaseRecord> pr = eight();
   for (CaseRecord& r : pr) r.verdict.contract = "matrix_unit=fma p_bits=7 merge=max_first new=1";
@@ -128,6 +162,9 @@ TEST(Compare, NamesTheFieldsOfAContractThatChangedOnceForAllItsCases) {
   EXPECT_EQ(c.contracts[0].cases, 7);
   EXPECT_EQ(c.contracts[1].fields, "matrix_unit fma -> cdna3");
   EXPECT_EQ(c.exit_code(), 5);
+  const Comparison gone = with([](CaseRecord& r) { r.verdict.contract.clear(); });
+  EXPECT_EQ(gone.contracts.at(0).fields, "no longer said");
+  EXPECT_EQ(gone.exit_code(), 5);
 }
 
 TEST(Compare, TellsARatioThatDoubledAndFailsNothingForIt) {
@@ -171,6 +208,63 @@ TEST(Compare, TellsWhatAPassSeesNoMore) {
   EXPECT_TRUE(with([](CaseRecord& r) { r.verdict.evidence.tokens_visible = 0.96; }).is_same());
 }
 
+TEST(Compare, CallsEachPartOfAPassThatIsGoneLess) {
+  const auto lost = [](auto edit) {
+    const Comparison c = with(edit);
+    return c.exit_code() == 5 && c.drops.size() == 1 ? c.drops[0].what : "not told";
+  };
+  EXPECT_EQ(lost([](CaseRecord& r) { r.verdict.spreads[0].sampled = 50; }),
+            "elements of lse with a finite bound, of a sample");
+  EXPECT_EQ(lost([](CaseRecord& r) { r.verdict.worst.pop_back(); }), "o");
+  EXPECT_EQ(lost([](CaseRecord& r) { r.verdict.evidence.rows_certified = 0; }),
+            "rows of the reference certified");
+  EXPECT_EQ(lost([](CaseRecord& r) { r.verdict.schedules = 1; }), "schedules");
+  EXPECT_TRUE(with([](CaseRecord& r) { r.verdict.evidence.rows_certified = 1; }).is_same());
+}
+
+TEST(Compare, SeesAGateThatDecidesOfNothingAnyMore) {
+  std::vector<CaseRecord> pr = eight();
+  for (int i = 0; i < 7; ++i) pr[i].verdict.worst[1].tier = "T0";
+  EXPECT_TRUE(compared(eight(), pr).is_same());  // which of two decides is chance
+  pr[7].verdict.worst[1].tier = "T0";
+  const Comparison c = compared(eight(), pr);
+  ASSERT_EQ(c.drops.size(), 1u);
+  EXPECT_EQ(c.drops[0].what, "mla_decode: o decided by T2p");
+  EXPECT_EQ(c.exit_code(), 5);
+}
+
+TEST(Compare, TellsAddedCasesThatProveNothing) {
+  const auto code_of_added = [](Status status, const char* bucket, const char* phase) {
+    std::vector<CaseRecord> base = eight(), pr = eight();
+    fail(base[3], "known"), fail(pr[3], "known");
+    pr.push_back(good(20));
+    Verdict& v = pr.back().verdict;
+    v.status = status, v.bucket = bucket, pr.back().phase = phase;
+    return compared(base, pr).exit_code();
+  };
+  EXPECT_EQ(code_of_added(Status::kPassed, "", "smoke"), 0);
+  EXPECT_EQ(code_of_added(Status::kInfra, "", "smoke"), 4);
+  EXPECT_EQ(code_of_added(Status::kInfra, "known", "smoke"), 4);
+  EXPECT_EQ(code_of_added(Status::kVacuous, "", "smoke"), 5);
+  EXPECT_EQ(code_of_added(Status::kSuspect, "", "smoke"), 5);
+  EXPECT_EQ(code_of_added(Status::kSkipped, "", "smoke"), 0);
+  EXPECT_EQ(code_of_added(Status::kCrashed, "", "smoke"), 1);
+  EXPECT_EQ(code_of_added(Status::kCrashed, "", "fuzz"), 1);
+  EXPECT_EQ(code_of_added(Status::kVacuous, "", "fuzz"), 0);
+  EXPECT_EQ(code_of_added(Status::kFailed, "known", "smoke"), 0);
+  EXPECT_EQ(code_of_added(Status::kFailed, "new", "smoke"), 1);
+  EXPECT_EQ(code_of_added(Status::kXpass, "", "smoke"), 1);
+}
+
+TEST(Compare, TellsWhatAReaderMustKnowOfEachSide) {
+  Results base = run_of(0, eight()), pr = run_of(1, eight());
+  base.notes = {"base.jsonl:3: cut short"}, pr.notes = {"pr.jsonl:4: no record"};
+  const Comparison c = compare(base, "a", pr, "b");
+  EXPECT_TRUE(holds(compared_as_text(c), "      note: base.jsonl:3: cut short\nPR"));
+  EXPECT_TRUE(holds(compared_as_markdown(c), "- PR: ` pr.jsonl:4: no record `\n"));
+  EXPECT_TRUE(holds(compared_as_json(c), "base.jsonl:3: cut short"));
+}
+
 TEST(Compare, TellsAddedAndRemovedCasesButForThoseThatAreDrawn) {
   std::vector<CaseRecord> base = eight(), pr = eight();
   pr.push_back(good(20));
@@ -194,7 +288,8 @@ TEST(Compare, TellsAnIncompletePrFromOneThatLacksCases) {
   EXPECT_EQ(c.exit_code(), 3);
   const Comparison back = compare(pr, "b", base, "a");
   EXPECT_EQ(back.only_on_pr, std::vector{token_of(7)});
-  EXPECT_EQ(back.exit_code(), 0);
+  EXPECT_EQ(back.exit_code(), 5);
+  EXPECT_TRUE(compared_as_text(back).starts_with("proves less: compared with a part of BASE\n"));
 }
 
 TEST(Compare, KeepsThePrecedenceOfExitCodes) {
@@ -207,6 +302,47 @@ TEST(Compare, KeepsThePrecedenceOfExitCodes) {
   EXPECT_EQ(compare(base, "a", pr, "b").exit_code(), 4);
   pr.cases[2].verdict.status = Status::kFlaky;
   EXPECT_EQ(compare(base, "a", pr, "b").exit_code(), 1);
+}
+
+// Of a case whose status changed: '.' it did not, else the exit code.
+TEST(Compare, HasARuleForEachPairOfStatuses) {
+  constexpr int kCount = static_cast<int>(Status::kXpass) + 1;
+  //                             to: passed suspect vacuous failed flaky crashed hung skipped infra
+  //                                 xfail xpass
+  constexpr std::array<std::string_view, kCount> kRules = {".5511115451",   // passed
+                                                           "0.511115451",   // suspect
+                                                           "05.11110451",   // vacuous
+                                                           "055.0005450",   // failed
+                                                           "0550.005450",   // flaky
+                                                           "05500.05450",   // crashed
+                                                           "055000.5450",   // hung
+                                                           "0501111.451",   // skipped
+                                                           "05011110.51",   // infra
+                                                           "055111154.1",   // xfail
+                                                           "0551111545."};  // xpass
+  for (int before = 0; before < kCount; ++before) {
+    for (int after = 0; after < kCount; ++after) {
+      std::vector<CaseRecord> base = eight(), pr = eight();
+      base[3].verdict.status = static_cast<Status>(before);
+      pr[3].verdict.status = static_cast<Status>(after);
+      const Comparison c = compared(base, pr);
+      const char rule = kRules.at(before).at(after);
+      const std::string what = fmt::format("{} -> {}", to_string(static_cast<Status>(before)),
+                                           to_string(static_cast<Status>(after)));
+      EXPECT_EQ(c.exit_code(), rule == '.' ? 0 : rule - '0') << what;
+      EXPECT_EQ(c.reasons.size(), rule > '0' ? 1u : 0u) << what;
+      EXPECT_EQ(holds(compared_as_text(c), "verdicts     " + what), rule != '.') << what;
+    }
+  }
+}
+
+TEST(Compare, TakesNoVerdictOnWhatFailedForNoFix) {
+  std::vector<CaseRecord> base = eight(), pr = eight();
+  for (CaseRecord& record : base) fail(record);
+  for (CaseRecord& record : pr) record.verdict.status = Status::kVacuous;
+  const Comparison c = compared(base, pr);
+  EXPECT_EQ(c.exit_code(), 5);
+  EXPECT_EQ(c.buckets.at(0).looked_at, 0);
 }
 
 TEST(Compare, CallsAnExcusedAndAWeakerPassProvingLess) {

@@ -5,19 +5,23 @@
 #include <algorithm>
 
 #include "reports/reporter.hpp"
+#include "reports/run/summary.hpp"
 #include "reports/run/text.hpp"
 
 namespace attest {
 namespace {
 
-constexpr std::size_t kMostRows = 3, kMostOfReason = 300;
+constexpr std::size_t kMostRows = 3, kMostNotes = 5, kMostOfReason = 300;
 
 std::string side_text(const char* which, const Side& side) {
   const RunHeader& h = side.header;
   std::string text = fmt::format("{:<6}{}: {} on {}, {}", which, side.name, h.command, h.device,
                                  tally_text(side.tally));
   if (!h.started.empty()) text += ", begun " + h.started;
-  return text + "\n";
+  text += '\n';
+  for (const std::string& note : first_of(side.notes, kMostNotes, "notes"))
+    text += fmt::format("      note: {}\n", note);
+  return text;
 }
 
 std::string row_text(const ComparedSection::Row& row) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "reports/compare/test_pairs.hpp"
 
@@ -86,7 +87,7 @@ std::vector<CaseRecord> any_cases() {
     v.worst[0].ratio = *rc::gen::element(0.0, 0.01, 0.3, 2.0, std::nan(""),
                                          std::numeric_limits<double>::infinity());
     v.spreads.resize(static_cast<std::size_t>(*rc::gen::inRange(0, 3)));
-    for (Spread& s : v.spreads) s.bound_median = *rc::gen::element(0.0, 1e-4, 1e-3);
+    for (Spread& s : v.spreads) s.bound_median = *rc::gen::element(0.0, 1e-4, 1e-3, std::nan(""));
     v.contract = *rc::gen::element<std::string>("", "a=1", "a=2 b", kContract);
     v.evidence.tokens_visible = *rc::gen::element(-1.0, 0.0, 0.5, 1.0);
     v.kernel_ms = *rc::gen::element(0.0, 1.0, 3.0);
@@ -101,6 +102,22 @@ RC_GTEST_PROP(CompareProperty, OfResultsWithThemselvesIsEmpty, ()) {
   RC_ASSERT(c.is_same());
   RC_ASSERT(c.about_runs == std::vector<std::string>{"run: both sides are run 0000000000000000"});
   RC_ASSERT(c.exit_code() == (results.cases.empty() ? 5 : 0));
+}
+
+using Named = std::multiset<std::tuple<std::string, std::string, std::int64_t>>;
+
+Named bounds_of(const Comparison& c, bool is_looser) {
+  Named bounds;
+  for (const BoundMove& move : c.bounds) {
+    if (move.is_looser == is_looser) bounds.emplace(move.kernel, move.tensor, move.cases);
+  }
+  return bounds;
+}
+// But for those that are gone.
+std::int64_t contracts_of(const Comparison& c) {
+  return std::count_if(c.contracts.begin(), c.contracts.end(), [](const ContractChange& change) {
+    return change.fields != "no longer said";
+  });
 }
 
 RC_GTEST_PROP(CompareProperty, TheOtherWayRoundHasTheSameChangesTurned, ()) {
@@ -122,7 +139,16 @@ RC_GTEST_PROP(CompareProperty, TheOtherWayRoundHasTheSameChangesTurned, ()) {
   RC_ASSERT(sorted(there.added) == sorted(back.removed));
   RC_ASSERT(there.statuses.size() == back.statuses.size());
   RC_ASSERT(there.ratios.size() == back.ratios.size());
-  RC_ASSERT(there.contracts.size() == back.contracts.size());
+  RC_ASSERT(contracts_of(there) == contracts_of(back));
+  RC_ASSERT(bounds_of(there, true) == bounds_of(back, false));
+  RC_ASSERT(bounds_of(there, false) == bounds_of(back, true));
+  if (there.exit_code() + back.exit_code() == 0) {
+    RC_ASSERT(there.bounds.empty() && there.contracts.empty() && there.drops.empty());
+    RC_ASSERT(there.added.empty() && there.removed.empty());
+    for (const StatusChange& change : there.statuses) {
+      RC_ASSERT(change.before != Status::kPassed && change.after != Status::kPassed);
+    }
+  }
 }
 
 RC_GTEST_PROP(CompareProperty, EveryFormatTakesAnyResults, ()) {
