@@ -27,8 +27,10 @@ test_CompareExitsByWhatIsWorse() {
   expect 0 "fixed        o.wrong.all.mla_decode" attest compare pr base.jsonl
   expect 0 "still open   o.wrong.all.mla_decode" attest compare pr pr
   expect 5 "proves less" attest compare base.jsonl weak.jsonl
+  expect 5 "1 case vacuous that was failed" attest compare pr weak.jsonl
   head -n 1 base.jsonl >stopped.jsonl
   expect 3 "incomplete" attest compare base.jsonl stopped.jsonl
+  expect 5 "compared with a part of BASE" attest compare stopped.jsonl base.jsonl
   expect 1 "<!-- attest-compare -->" attest compare base.jsonl pr --format markdown
 }
 test_HistoryTakesNoOtherFile() {
@@ -40,9 +42,25 @@ test_HistoryTakesNoOtherFile() {
   expect 4 "/proc/nope.db" attest history --history /proc/nope.db --add base.jsonl
   expect 2 "nowhere.jsonl: No such file" attest history --history h.db --add nowhere.jsonl
   expect 0 "run 01, cases: 1" attest history --history h.db --add base.jsonl
+  expect 2 "no name of a file" attest history --history "" --add base.jsonl
+  expect 2 "no name of a file" attest history --history :memory: --add base.jsonl
+  expect 4 "stdout: No space left" history_to_full_disk
+  : >empty.db
+  expect 0 "no runs yet" attest history --history empty.db
+  [[ ! -s empty.db ]] || fail "reading wrote into it"
   expect 2 "--family nope: there is none such" attest history --history h.db --family nope
   printf 'garbage' | dd of=h.db bs=1 seek=4096 conv=notrunc status=none
   expect 2 "h.db: a damaged history" attest history --history h.db
+}
+history_to_full_disk() { attest history --history h.db >/dev/full; }
+# Shards without a common id are runs of their own.
+test_HistoryAddsShardsEachAsItsRun() {
+  results one 01 passed ""
+  results two 02 failed o.wrong.all.mla_decode
+  sed -i 's/"run":/"shard":"1\/2","run":/' one.jsonl
+  sed -i "s/\"run\":/\"shard\":\"2\/2\",\"run\":/; s/$kSmallCase/$kSmallCase:seed=2/" two.jsonl
+  expect 0 "two.jsonl: in the history: run 02" attest history --history h.db --add one.jsonl,two.jsonl
+  expect 0 "shard 2/2" attest history --history h.db
 }
 test_HistoryKeepsARunOnce() {
   results base 01 passed ""

@@ -2,6 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -10,6 +13,7 @@
 #include "harness/result_files.hpp"
 #include "reports/history/history.hpp"
 #include "reports/history/history_text.hpp"
+#include "reports/run/say.hpp"
 
 namespace attest {
 namespace {
@@ -23,15 +27,26 @@ struct Request {
   bool json = false;
 };
 
+Outcome add_one(History& history, const std::string& path) {
+  const auto run = read_run_of({path});
+  if (!run.ok()) return run.trouble();
+  const Outcome added = history.add(*run);
+  if (!added.ok()) return Trouble{added.trouble().kind, path + ": " + added.trouble().text};
+  say("attest: {}: in the history: run {}, cases: {}\n", path, run->header().run,
+      run->cases.size());
+  return Done{};
+}
+
 int add_all(History& history, const std::vector<std::string>& results) {
   for (const std::string& paths : results) {
+    // All are read before one is added: what are no shards of one run stays out.
     const auto run = read_run(paths);
     if (!run.ok()) return report_trouble(run.trouble());
-    const Outcome added = history.add(*run);
-    if (!added.ok())
-      return report_trouble({added.trouble().kind, paths + ": " + added.trouble().text});
-    fmt::print(stderr, "attest: {}: in the history: run {}, cases: {}\n", paths, run->header().run,
-               run->cases.size());
+    // Each by itself: shards without a common id are runs of their own.
+    for (const std::string& path : paths_of(paths)) {
+      const Outcome added = add_one(history, path);
+      if (!added.ok()) return report_trouble(added.trouble());
+    }
   }
   return 0;
 }
@@ -48,7 +63,8 @@ Outcome keep_family(Trend& trend, const std::string& glob) {
 
 int command_history(const Request& request) {
   std::error_code none;
-  if (request.add.empty() && !std::filesystem::exists(request.file, none)) {
+  if (request.add.empty() && !request.file.empty() &&
+      !std::filesystem::exists(request.file, none)) {
     return report_trouble(
         {TroubleKind::kUsage,
          fmt::format("{0}: there is no such file; `attest history --history {0} --add "
@@ -64,8 +80,10 @@ int command_history(const Request& request) {
   if (!trend.ok()) return report_trouble(trend.trouble());
   const Outcome kept = keep_family(*trend, request.family);
   if (!kept.ok()) return report_trouble(kept.trouble());
-  fmt::print("{}", request.json ? history_as_json(*runs, *trend) : history_as_text(*runs, *trend));
-  return 0;
+  const std::string text =
+      request.json ? history_as_json(*runs, *trend) : history_as_text(*runs, *trend);
+  if (say_to(stdout, "{}", text) && std::fflush(stdout) == 0) return 0;
+  return report_trouble({TroubleKind::kInfra, fmt::format("stdout: {}", std::strerror(errno))});
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ Result<std::vector<PlannedCase>> plan_of(const CommonOptions& common, const Nigh
   } else if (!request.history.empty() && shard.count == 1) {
     const auto history = History::open(request.history);
     if (!history.ok()) return history.trouble();
-    auto costs = history->costs(common.device);
+    auto costs =
+        history->costs(common.device, nightly_command(common, request), repro_options(common));
     if (!costs.ok()) return costs.trouble();
     // Shards that begin one after another would find different costs, deal the plan differently,
     // and so run some cases twice and others never.

@@ -15,6 +15,8 @@ std::string file_of(const std::string& path) {
   return std::filesystem::is_directory(path, none) ? path + "/results.jsonl" : path;
 }
 
+}  // namespace
+
 std::vector<std::string> paths_of(const std::string& paths) {
   std::error_code none;
   // A comma may be a part of a name.
@@ -27,8 +29,6 @@ std::vector<std::string> paths_of(const std::string& paths) {
   }
   return each;
 }
-
-}  // namespace
 
 Result<Results> read_run(const std::string& paths) { return read_run_of(paths_of(paths)); }
 

@@ -8,6 +8,9 @@
 
 namespace attest {
 
+// A command line's "1.jsonl,2.jsonl", one by one.
+std::vector<std::string> paths_of(const std::string& paths);
+
 // Of one run: a file, a folder that holds results.jsonl (`attest nightly --out`), or several of
 // these, joined by commas: the shards of one run. Trouble kUsage: one cannot be read, or they are
 // several runs.

@@ -235,11 +235,14 @@ void say_added(const Results& base, const Results& pr, Reasons& reasons) {
 void say_statuses(const Comparison& c, Reasons& reasons) {
   for (const StatusChange& change : c.statuses) {
     if (!change.is_worse) continue;
-    const std::string before = change.before == Status::kPassed
-                                   ? "passed"
-                                   : fmt::format("was {}", to_string(change.before));
-    const std::string that = fmt::format(" {} that {}", to_string(change.after), before);
-    reasons.count(code_of(change.after), change.cases.size(), "case" + that, "cases" + that);
+    const auto that = [&](const char* was) {
+      const std::string before = change.before == Status::kPassed
+                                     ? "passed"
+                                     : fmt::format("{} {}", was, to_string(change.before));
+      return fmt::format(" {} that {}", to_string(change.after), before);
+    };
+    reasons.count(code_of(change.after), change.cases.size(), "case" + that("was"),
+                  "cases" + that("were"));
   }
 }
 
@@ -265,7 +268,10 @@ std::vector<Comparison::Reason> reasons_of(const Comparison& c, const Results& b
   reasons.count(5, c.contracts.size(), "change of a contract", "changes of contracts");
   reasons.count(5, c.drops.size(), "pass proves less", "passes prove less");
   reasons.count(5, c.removed.size(), "case is gone", "cases are gone");
-  if (c.base.tally.interrupted) reasons.say(5, "compared with a part of BASE");
+  // Part 2/4 may be held against part 2/4.
+  if (!pr.absent.empty() && pr.absent != base.absent) reasons.say(3, "parts of PR are not here");
+  if (base.tally.interrupted || (!base.absent.empty() && base.absent != pr.absent))
+    reasons.say(5, "compared with a part of BASE");
   if (c.compared == 0) reasons.say(5, "no case ended on both sides");
   return reasons.take();
 }

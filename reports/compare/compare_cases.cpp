@@ -1,8 +1,5 @@
 #include "reports/compare/compare_cases.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "harness/core/contract_changes.hpp"
 #include "reports/run/no_news.hpp"
 
 namespace attest {
@@ -113,39 +111,6 @@ BoundMove move_of(const std::string& kernel, const std::string& tensor, std::vec
           furthest.token};
 }
 
-// "name=value name=value" as a map; the order of its fields is that of the text.
-std::vector<std::pair<std::string, std::string>> fields_of(std::string_view contract) {
-  std::vector<std::pair<std::string, std::string>> fields;
-  while (!contract.empty()) {
-    const std::size_t end = std::min(contract.find(' '), contract.size());
-    const std::string_view field = contract.substr(0, end);
-    const std::size_t sign = std::min(field.find('='), field.size());
-    fields.emplace_back(field.substr(0, sign), field.substr(std::min(sign + 1, field.size())));
-    contract.remove_prefix(std::min(end + 1, contract.size()));
-  }
-  return fields;
-}
-
-std::string changed_fields(const std::string& base, const std::string& pr) {
-  const auto before = fields_of(base), after = fields_of(pr);
-  const auto value_in = [](const auto& fields, const std::string& name) {
-    for (const auto& [key, value] : fields) {
-      if (key == name) return value;
-    }
-    return std::string("not said");
-  };
-  std::vector<std::string> changed;
-  for (const auto& [name, value] : before) {
-    const std::string now = value_in(after, name);
-    if (now != value) changed.push_back(fmt::format("{} {} -> {}", name, value, now));
-  }
-  for (const auto& [name, value] : after) {
-    if (value_in(before, name) == "not said")
-      changed.push_back(fmt::format("{} not said -> {}", name, value));
-  }
-  return fmt::format("{}", fmt::join(changed, ", "));
-}
-
 }  // namespace
 
 bool is_judged(const CaseRecord& record) {
@@ -200,7 +165,7 @@ std::vector<ContractChange> contract_changes(std::span<const CasePair> pairs) {
     const std::string &before = base->verdict.contract, &after = pr->verdict.contract;
     if (before.empty() || before == after || (after.empty() && !is_judged(*pr))) continue;
     const std::string kernel = facts_of(*pr).kernel,
-                      fields = after.empty() ? "no longer said" : changed_fields(before, after);
+                      fields = after.empty() ? "no longer said" : contract_changes(before, after);
     ContractChange& change = changes[{kernel, fields}];
     if (change.cases++ == 0) change = {kernel, fields, 1, pr->planned_token()};
   }
@@ -215,7 +180,7 @@ std::vector<SpeedChange> speed_changes(std::span<const CasePair> pairs) {
   std::map<std::string, std::vector<SpeedChange::OfCase>> kernels;
   for (const auto& [base, pr] : pairs) {
     const double before = base->verdict.kernel_ms, after = pr->verdict.kernel_ms;
-    if (!(before > 0) || !(after > 0)) continue;
+    if (!(before > 0) || !(after > 0) || !std::isfinite(after / before)) continue;
     kernels[facts_of(*pr).kernel].push_back({pr->planned_token(), before, after});
   }
   std::vector<SpeedChange> changes;

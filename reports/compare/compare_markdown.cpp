@@ -116,7 +116,7 @@ std::string compared_as_markdown(const Comparison& c) {
   if (!c.about_runs.empty()) page.line("\n");
   for (const std::string& line : c.about_runs) page.line(fmt::format("- {}\n", code(line, false)));
   for (const ComparedSection& section : sections_of(c)) page.section(section);
-  page.line(fmt::format("\n{} cases compared; exit code {}.\n", c.compared, c.exit_code()));
+  page.line(fmt::format("\n{} compared; exit code {}.\n", cases_text(c.compared), c.exit_code()));
   return page.take();
 }
 

@@ -11,10 +11,6 @@ namespace {
 
 using Row = ComparedSection::Row;
 
-std::string cases_text(std::int64_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "case" : "cases");
-}
-
 std::string factor_text(double factor) {
   return std::isinf(factor) ? "no finite bound, or from 0" : fmt::format("{:.3g}x", factor);
 }
@@ -154,6 +150,10 @@ ComparedSection speed(const Comparison& c) {
 }
 
 }  // namespace
+
+std::string cases_text(std::int64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "case" : "cases");
+}
 
 std::vector<ComparedSection> sections_of(const Comparison& c) {
   std::vector<ComparedSection> sections = {

@@ -58,7 +58,7 @@ std::string compared_as_text(const Comparison& c) {
   text += side_text("BASE", c.base) + side_text("PR", c.pr);
   for (const std::string& line : c.about_runs) text += fmt::format("      {}\n", line);
   for (const ComparedSection& section : sections_of(c)) text += section_text(section);
-  text += fmt::format("{} cases compared; exit code {}\n", c.compared, c.exit_code());
+  text += fmt::format("{} compared; exit code {}\n", cases_text(c.compared), c.exit_code());
   return visible(text);
 }
 

@@ -1,5 +1,6 @@
 // What is told of a Comparison, and the formats that it is told in.
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,8 @@ struct ComparedSection {
 };
 // In the order in which they are told: what can hide a failure first.
 std::vector<ComparedSection> sections_of(const Comparison& comparison);
+
+std::string cases_text(std::int64_t count);  // "1 case", "2 cases"
 
 // "worse: 2 new buckets, 1 bound is looser".
 std::string headline_of(const Comparison& comparison);

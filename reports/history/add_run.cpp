@@ -1,5 +1,7 @@
 #include "reports/history/add_run.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -16,7 +18,8 @@ class Adding {
   explicit Adding(Sqlite& db) : db_(db) {}
 
   void run(const Results& results) {
-    run_ = id_of_run(results.header(), shard_of(results));
+    shard_ = shard_of(results);
+    run_ = id_of_run(results.header());
     std::map<std::string_view, std::int64_t> drawn;
     std::vector<std::pair<Id, const CaseRecord*>> kept;
     for (const CaseRecord& record : results.cases) {
@@ -29,7 +32,7 @@ class Adding {
     // In the order of the primary key: pages are filled one after another, and full.
     std::sort(kept.begin(), kept.end());
     for (const auto& [token, record] : kept) add_case(token, *record);
-    for (const auto& [status, cases] : drawn) drawn_.with(run_, status, cases).run();
+    for (const auto& [status, cases] : drawn) drawn_.with(run_, shard_, status, cases).run();
     update(results);
   }
 
@@ -39,6 +42,9 @@ class Adding {
            is_finding(record.verdict.status) || record.verdict.status == Status::kFlaky;
   }
 
+  // A time that is no number is one that was not measured.
+  static double finite(double time) { return std::isfinite(time) ? time : 0; }
+
   // Shards that were merged are none.
   static std::string shard_of(const Results& results) {
     const std::string& first = results.header().shard;
@@ -47,10 +53,10 @@ class Adding {
     return is_one ? first : std::string{};
   }
 
-  Id id_of_run(const RunHeader& h, const std::string& shard) {
+  Id id_of_run(const RunHeader& h) {
     if (!find_run_.with(h.run).step()) {
       insert_run_
-          .with(h.run, h.started, h.command, shard, h.device, h.machine, h.build, h.bounds,
+          .with(h.run, h.started, h.command, shard_, h.device, h.machine, h.build, h.bounds,
                 h.repro_options)
           .run();
       return sqlite3_last_insert_rowid(db_.get());
@@ -74,8 +80,8 @@ class Adding {
     if (!v.bucket.empty()) bucket = id_of_bucket(v.bucket);
     if (record.token != record.planned_token()) shown = id_of_token(record.token, record);
     case_
-        .with(run_, token, to_string(v.status), bucket, shown, record.phase, record.total_ms,
-              v.kernel_ms, record.at_s)
+        .with(run_, token, to_string(v.status), bucket, shown, record.phase,
+              finite(record.total_ms), finite(v.kernel_ms), finite(record.at_s))
         .run();
     if (sqlite3_changes(db_.get()) == 0) return;  // it was there
     for (const Worst& worst : v.worst) {
@@ -85,23 +91,20 @@ class Adding {
     }
   }
 
-  // Results that hold all cases that are known say how the run ended; those of another shard add to
-  // that.
+  // Of one journal that was added before it was resumed, the longer one says how it ended.
   void update(const Results& results) {
-    SqliteStatement count(db_,
-                          "SELECT (SELECT count(*) FROM cases WHERE run = ?1) + "
-                          "(SELECT coalesce(sum(cases), 0) FROM drawn WHERE run = ?1)");
-    count.with(run_).step();
-    const bool holds_all = static_cast<Id>(results.cases.size()) >= count.number(0);
-    SqliteStatement(db_,
-                    "UPDATE runs SET seconds = max(seconds, ?), "
-                    "interrupted = max(interrupted * ?, ?) WHERE id = ?")
-        .with(results.seconds, Id{!holds_all}, Id{results.tally.interrupted}, run_)
+    shard_row_.with(run_, shard_, Id(results.cases.size()), Id{results.tally.interrupted}).run();
+    SqliteStatement(
+        db_,
+        "UPDATE runs SET seconds = max(seconds, ?1), shard = iif(shard = ?2, shard, ''), "
+        "interrupted = (SELECT max(interrupted) FROM shards WHERE run = ?3) WHERE id = ?3")
+        .with(finite(results.seconds), shard_, run_)
         .run();
   }
 
   Sqlite& db_;
   Id run_ = 0;
+  std::string shard_;
   SqliteStatement find_run_{db_, "SELECT id FROM runs WHERE run = ?"};
   SqliteStatement insert_run_{
       db_,
@@ -111,11 +114,18 @@ class Adding {
   SqliteStatement insert_token_{db_, "INSERT INTO tokens(token, kernel) VALUES(?, ?)"};
   SqliteStatement find_bucket_{db_, "SELECT id FROM buckets WHERE bucket = ?"};
   SqliteStatement insert_bucket_{db_, "INSERT INTO buckets(bucket) VALUES(?)"};
-  SqliteStatement case_{db_, "INSERT OR IGNORE INTO cases VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)"};
-  SqliteStatement ratio_{db_, "INSERT OR IGNORE INTO ratios VALUES(?, ?, ?, ?)"};
+  SqliteStatement case_{
+      db_,
+      "INSERT INTO cases VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(run, token) DO NOTHING"};
+  SqliteStatement ratio_{
+      db_, "INSERT INTO ratios VALUES(?, ?, ?, ?) ON CONFLICT(run, token, tensor) DO NOTHING"};
   SqliteStatement drawn_{db_,
-                         "INSERT INTO drawn VALUES(?, ?, ?) ON CONFLICT DO UPDATE "
+                         "INSERT INTO drawn VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE "
                          "SET cases = max(cases, excluded.cases)"};
+  SqliteStatement shard_row_{db_,
+                             "INSERT INTO shards VALUES(?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                             "cases = excluded.cases, interrupted = excluded.interrupted "
+                             "WHERE excluded.cases >= cases"};
 };
 
 }  // namespace
@@ -125,6 +135,14 @@ void add_run(Sqlite& db, const Results& results) {
     throw Trouble{TroubleKind::kUsage,
                   "these results do not say which run they are of (an older attest's, or of "
                   "`attest judge`): a history keeps those of `attest nightly` and `attest run`"};
+  }
+  for (const RunHeader& one : results.runs) {
+    if (one.run == results.header().run) continue;
+    throw Trouble{
+        TroubleKind::kUsage,
+        fmt::format("these results are of several runs, {} and {}: which case is of which "
+                    "is not known; add each file by itself",
+                    results.header().run, one.run)};
   }
   Adding(db).run(results);
 }

@@ -1,5 +1,7 @@
 #include "reports/history/history.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -23,6 +25,15 @@ Result<T> caught(const Body& body) {
 
 constexpr std::size_t kCostsOf = 5;  // runs: few enough to follow a faster kernel within days
 
+// Of "nightly --tier smoke --schedules 8" the "8"; else nothing.
+std::string_view schedules_in(std::string_view command) {
+  constexpr std::string_view kOption = " --schedules ";
+  const std::size_t at = command.find(kOption);
+  if (at == std::string_view::npos) return {};
+  command.remove_prefix(at + kOption.size());
+  return command.substr(0, command.find(' '));
+}
+
 double median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -44,15 +55,22 @@ History& History::operator=(History&&) noexcept = default;
 History::~History() = default;
 
 Result<History> History::open(const std::string& path) {
+  // SQLite would keep these in memory, or in a file of its own.
+  if (path.empty() || path.starts_with(':') || path.starts_with("file:")) {
+    return Trouble{TroubleKind::kUsage,
+                   fmt::format("'{}' is no name of a file that a history can be kept in", path)};
+  }
   return caught<History>([&] {
     auto db = std::make_unique<Sqlite>(path);
-    migrate(*db, history_migrations());
+    check_owner(*db, history_migrations());
+    if (!is_empty(*db)) migrate(*db, history_migrations());
     return History(std::move(db));
   });
 }
 
 Outcome History::add(const Results& results) {
   Outcome added = caught<Done>([&] {
+    migrate(*db_, history_migrations());
     SqliteTransaction transaction(*db_, SqliteTransaction::kToWrite);
     add_run(*db_, results);
     transaction.commit();
@@ -64,23 +82,30 @@ Outcome History::add(const Results& results) {
 }
 
 Result<Trend> History::trend(int most_runs) const {
-  return caught<Trend>([&] { return trend_of(*db_, most_runs); });
+  return caught<Trend>([&] { return is_empty(*db_) ? Trend{} : trend_of(*db_, most_runs); });
 }
 
-Result<std::map<std::string, double, std::less<>>> History::costs(const std::string& device) const {
-  return caught<std::map<std::string, double, std::less<>>>([&] {
+Result<Costs> History::costs(const std::string& device, const std::string& command,
+                             const std::string& repro_options) const {
+  return caught<Costs>([&] {
+    Costs costs;
+    if (is_empty(*db_)) return costs;
+    SqliteStatement runs(*db_,
+                         "SELECT id, command FROM runs WHERE device = ? AND repro_options = ? "
+                         "ORDER BY started DESC, id DESC");
+    // The time of what hung or crashed is that of who waited for it.
     SqliteStatement cases(
         *db_,
-        "SELECT tokens.token, cases.total_ms FROM runs "
-        "JOIN cases ON cases.run = runs.id JOIN tokens ON tokens.id = cases.token "
-        "WHERE runs.device = ? AND cases.status NOT IN ('infra', 'skipped') "
-        "ORDER BY runs.started DESC, runs.id DESC");
+        "SELECT tokens.token, cases.total_ms FROM cases JOIN tokens ON tokens.id = cases.token "
+        "WHERE cases.run = ? AND cases.status NOT IN ('infra', 'skipped', 'crashed', 'hung')");
     std::map<std::string, std::vector<double>, std::less<>> last;
-    for (cases.with(device); cases.step();) {
-      std::vector<double>& of_token = last[cases.text(0)];
-      if (of_token.size() < kCostsOf) of_token.push_back(cases.real(1));
+    for (runs.with(device, repro_options); runs.step();) {
+      if (schedules_in(runs.text(1)) != schedules_in(command)) continue;
+      for (cases.with(runs.number(0)); cases.step();) {
+        std::vector<double>& of_token = last[cases.text(0)];
+        if (of_token.size() < kCostsOf) of_token.push_back(cases.real(1));
+      }
     }
-    std::map<std::string, double, std::less<>> costs;
     for (auto& [token, ms] : last) costs.emplace(token, median(std::move(ms)));
     return costs;
   });
@@ -88,6 +113,8 @@ Result<std::map<std::string, double, std::less<>>> History::costs(const std::str
 
 Result<std::vector<KeptRun>> History::runs(int most) const {
   return caught<std::vector<KeptRun>>([&] {
+    std::vector<KeptRun> runs;
+    if (is_empty(*db_)) return runs;
     SqliteStatement newest(
         *db_,
         "SELECT run, started, command, shard, device, machine, build, bounds, seconds, "
@@ -95,7 +122,6 @@ Result<std::vector<KeptRun>> History::runs(int most) const {
     SqliteStatement counts(*db_,
                            "SELECT status, count(*) FROM cases WHERE run = ?1 GROUP BY status "
                            "UNION ALL SELECT status, cases FROM drawn WHERE run = ?1");
-    std::vector<KeptRun> runs;
     for (newest.with(std::int64_t{most}); newest.step();) {
       KeptRun& run = runs.emplace_back();
       int column = 0;

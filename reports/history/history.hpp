@@ -15,6 +15,8 @@ namespace attest {
 
 class Sqlite;
 
+using Costs = std::map<std::string, double, std::less<>>;  // milliseconds, by the token of the plan
+
 // What a history knows of one run.
 struct KeptRun {
   std::string run, started, command, shard, device, machine, build, bounds;  // of its RunHeader
@@ -24,8 +26,9 @@ struct KeptRun {
 
 class History {
  public:
-  // Makes the file if there is none, and migrates an older one. Trouble kUsage: it is no history,
-  // or a newer program's; kInfra: the disk.
+  // Makes the file if there is none, and migrates an older one; an empty one stays so until a run
+  // is added. Trouble kUsage: it is no history, or a newer program's, or no name of a file; kInfra:
+  // the disk.
   static Result<History> open(const std::string& path);
   History(History&&) noexcept;
   History& operator=(History&&) noexcept;
@@ -33,15 +36,17 @@ class History {
 
   // In one transaction; of drawn cases (run/phases.hpp) that found nothing, only how many. Of a run
   // that is there already, only what is new: the rest of one that was resumed, another shard of
-  // the same id; shards that are merged first count as the run of the first of them.
-  // Trouble kUsage: results that name no run; kInfra: the disk.
+  // the same id.
+  // Trouble kUsage: results that name no run, or several; kInfra: the disk.
   Outcome add(const Results& results);
 
   // The lines of the newest `most_runs` runs, the buckets of all. The shards that one night began
   // make one point of a line.
   Result<Trend> trend(int most_runs = 200) const;
-  // Milliseconds of a case on the device, by its token: the median of the last 5.
-  Result<std::map<std::string, double, std::less<>>> costs(const std::string& device) const;
+  // The median of the last 5 runs on the device, with these options of its RunHeader and as many
+  // --schedules as the command.
+  Result<Costs> costs(const std::string& device, const std::string& command,
+                      const std::string& repro_options) const;
   // The newest `most`, oldest first.
   Result<std::vector<KeptRun>> runs(int most) const;
 

@@ -7,12 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
-#include <numeric>
 
+#include "reports/history/history_testing.hpp"
 #include "reports/history/migrations.hpp"
 #include "reports/history/sqlite.hpp"
 #include "reports/history/test_runs.hpp"
-#include "reports/history/trend_of.hpp"
 #include "reports/run/phases.hpp"
 
 namespace attest {
@@ -23,28 +22,7 @@ using test_runs::cases_of;
 using test_runs::run_of;
 using test_runs::token_of;
 
-class HistoryTest : public testing::Test {
- protected:
-  HistoryTest() { std::filesystem::remove(path_); }
-  ~HistoryTest() override { std::filesystem::remove(path_); }
-
-  History open() {
-    auto history = History::open(path_);
-    EXPECT_TRUE(history.ok()) << history.trouble().text;
-    return std::move(*history);
-  }
-  void add(const Results& results) {
-    const Outcome added = open().add(results);
-    EXPECT_TRUE(added.ok()) << added.trouble().text;
-  }
-  std::int64_t number(const char* sql) {
-    Sqlite db(path_);
-    return db.number(sql);
-  }
-
-  std::string path_ = testing::TempDir() + "history_" +
-                      testing::UnitTest::GetInstance()->current_test_info()->name() + ".db";
-};
+using HistoryTest = test_runs::HistoryTest;
 
 TEST_F(HistoryTest, KeepsRunsInTheOrderOfTime) {
   add(run_of(1, {case_of("b", 0.5), case_of("c", 2, Status::kFailed, "x.y.z.k")}));
@@ -73,16 +51,53 @@ TEST_F(HistoryTest, AddsOfARunThatIsThereOnlyWhatIsNew) {
   EXPECT_EQ(number("SELECT count(*) FROM runs"), 1);
   EXPECT_EQ(number("SELECT count(*) FROM cases"), 5);
   EXPECT_EQ(number("SELECT count(*) FROM ratios"), 10);
-  EXPECT_EQ(open().costs("emu:gfx942")->at(token_of(0)), 20);
+  EXPECT_EQ(open().costs("emu:gfx942", "", "")->at(token_of(0)), 20);
 }
 
 TEST_F(HistoryTest, TakesShardsOfARunOneByOneAndRemembersThatOneWasCutShort) {
   Results first = run_of(0, {case_of("a", 0.5)}), second = run_of(0, {case_of("b", 0.5)});
+  first.runs[0].shard = "1/2", second.runs[0].shard = "2/2";
   first.tally.interrupted = true;
   add(first);
+  EXPECT_EQ(open().runs(1)->front().shard, "1/2");
   add(second);
   EXPECT_EQ(open().runs(1)->front().tally.passed, 2);
+  EXPECT_EQ(open().runs(1)->front().shard, "");
   EXPECT_TRUE(open().runs(1)->front().tally.interrupted);
+  Results resumed = run_of(0, {case_of("a", 0.5), case_of("c", 0.5)});
+  resumed.runs[0].shard = "1/2";
+  add(resumed);
+  EXPECT_FALSE(open().runs(1)->front().tally.interrupted);
+}
+
+TEST_F(HistoryTest, AddsUpWhatShardsDrewAndTakesOfOneThatWasResumedTheMost) {
+  for (const auto& [shard, drawn] :
+       std::vector<std::pair<const char*, int>>{{"1/2", 10}, {"2/2", 5}, {"1/2", 30}, {"2/2", 5}}) {
+    Results results = run_of(0, cases_of(drawn));
+    for (CaseRecord& record : results.cases) record.phase = kDrawnPhase;
+    results.runs[0].shard = shard;
+    add(results);
+  }
+  EXPECT_EQ(open().runs(1)->front().tally.passed, 35);
+}
+
+TEST_F(HistoryTest, RefusesResultsOfSeveralRuns) {
+  Results results = run_of(0, cases_of(1));
+  results.runs.push_back(run_of(1, {}).runs[0]);
+  const Outcome added = open().add(results);
+  ASSERT_FALSE(added.ok());
+  EXPECT_EQ(added.trouble().kind, TroubleKind::kUsage);
+}
+
+TEST_F(HistoryTest, LosesNothingForATimeThatIsNoNumber) {
+  Results results = run_of(0, {case_of("a", 2, Status::kFailed, "x.y.z.k")});
+  results.cases[0].total_ms = results.cases[0].at_s = std::nan("");
+  results.cases[0].verdict.kernel_ms = std::numeric_limits<double>::infinity();
+  results.seconds = std::nan("");
+  add(results);
+  EXPECT_EQ(open().runs(1)->front().tally.failed, 1);
+  EXPECT_EQ(open().trend()->buckets.size(), 1u);
+  EXPECT_EQ(open().costs("emu:gfx942", "", "")->at("a"), 0);
 }
 
 TEST_F(HistoryTest, CountsDrawnCasesThatShowNothingAndKeepsThoseThatDo) {
@@ -118,140 +133,29 @@ TEST_F(HistoryTest, GivesTheMedianCostOfTheLastFiveRunsOnThatDevice) {
   Results other = run_of(9, {case_of("a", 0.5)});
   other.runs[0].device = "cuda:0";
   add(other);
-  const auto costs = open().costs("emu:gfx942");
+  const auto costs = open().costs("emu:gfx942", "", "");
   EXPECT_EQ(costs->at("a"), 40);
   EXPECT_FALSE(costs->contains("b"));  // the machine's trouble is no cost
-  EXPECT_EQ(open().costs("cuda:0")->at("a"), 20);
-  EXPECT_TRUE(open().costs("hip:0")->empty());
+  EXPECT_EQ(open().costs("cuda:0", "", "")->at("a"), 20);
+  EXPECT_TRUE(open().costs("hip:0", "", "")->empty());
 }
 
-TEST_F(HistoryTest, GivesTheQuantilesOfEachTensor) {
-  std::vector<CaseRecord> cases;
-  for (int i = 1; i <= 100; ++i) cases.push_back(case_of(token_of(i), i / 100.0));
-  add(run_of(0, cases));
-  const auto trend = open().trend();
-  ASSERT_EQ(trend->lines.size(), 2u);
-  EXPECT_EQ(trend->lines[0].family, "mla_decode emu:gfx942 lse");
-  EXPECT_EQ(trend->lines[1].family, "mla_decode emu:gfx942 o");
-  const TrendPoint& point = trend->lines[1].points.at(0);
-  EXPECT_EQ(point.cases, 100);
-  EXPECT_EQ(point.failed, 0);
-  EXPECT_EQ(point.median, 0.5);
-  EXPECT_EQ(point.p90, 0.9);
-  EXPECT_EQ(point.p99, 0.99);
-  EXPECT_EQ(point.largest, 1);
-}
-
-TEST_F(HistoryTest, CountsRatiosThatAreNoNumberApart) {
-  std::vector<CaseRecord> cases = cases_of(5, 0.5);
-  cases.push_back(case_of("v1:k=mla_decode:seed=90", std::numeric_limits<double>::infinity(),
-                          Status::kFailed, "o.nan.all.mla_decode"));
-  cases.push_back(case_of("v1:k=mla_decode:seed=91", std::nan(""), Status::kCrashed, "c"));
-  add(run_of(0, cases));
-  const TrendPoint point = open().trend()->lines.at(1).points.at(0);
-  EXPECT_EQ(point.cases, 7);
-  EXPECT_EQ(point.failed, 2);
-  EXPECT_DOUBLE_EQ(point.largest, 0.65);  // of the five
-}
-
-TEST_F(HistoryTest, MarksTheNightOnWhichTheLevelChanged) {
-  for (int night = 0; night < 24; ++night) add(run_of(night, cases_of(20, night < 14 ? 0.4 : 0.6)));
-  const auto trend = open().trend();
-  EXPECT_EQ(trend->lines.at(1).points.size(), 24u);
-  EXPECT_EQ(trend->lines.at(1).changes, std::vector{14});
-  EXPECT_EQ(open().trend(10)->lines.at(1).points.size(), 10u);
-  EXPECT_EQ(open().trend(10)->lines.at(1).points.front().started, "2026-01-15T02:00:00Z");
-}
-
-TEST_F(HistoryTest, MarksATailThatMovedThoughTheMiddleDidNot) {
-  for (int night = 0; night < 24; ++night) {
-    std::vector<CaseRecord> cases = cases_of(20, 0.4);
-    if (night >= 14) cases.back() = case_of(token_of(19), 0.9);
-    add(run_of(night, cases));
-  }
-  EXPECT_EQ(open().trend()->lines.at(1).changes, std::vector{14});
-}
-
-TEST_F(HistoryTest, HasPointsOverTheSameCasesOnly) {
-  add(run_of(0, cases_of(20)));
-  add(run_of(1, cases_of(24)));               // the suite grew
-  add(run_of(2, {case_of(token_of(3), 5)}));  // one case by hand
-  const TrendLine line = open().trend()->lines.at(1);
-  ASSERT_EQ(line.points.size(), 2u);
-  for (const TrendPoint& point : line.points) EXPECT_EQ(point.cases, 20);
-  EXPECT_LT(line.points[1].largest, 1);
-}
-
-TEST_F(HistoryTest, MakesOnePointOfTheShardsOfANight) {
-  const std::vector<CaseRecord> all = cases_of(40);
-  int run = 0;
-  for (int night = 0; night < 6; ++night) {
-    for (int shard = 0; shard < 2; ++shard) {
-      if (night == 1 && shard == 0) continue;  // that was lost
-      // Costs, and so shards, are others each night.
-      const auto middle = all.begin() + 20 + night;
-      Results results = run_of(
-          night, shard == 0 ? std::vector(all.begin(), middle) : std::vector(middle, all.end()));
-      results.runs[0].run = std::to_string(run++);
-      results.runs[0].shard = fmt::format("{}/2", shard + 1);
-      add(results);
-    }
-  }
-  const TrendLine line = open().trend()->lines.at(1);
-  ASSERT_EQ(line.points.size(), 5u);
-  EXPECT_EQ(line.points[0].cases, 40);
-  EXPECT_EQ(line.points[1].started, "2026-01-03T02:00:00Z");
-  EXPECT_EQ(open().runs(9)->at(2).shard, "2/2");
-}
-
-TEST(ComparableRuns, AreManyOverManyCases) {
-  using Sets = std::vector<std::vector<std::int64_t>>;
-  EXPECT_TRUE(comparable(Sets{{}, {}}).runs.empty());
-  EXPECT_EQ(comparable(Sets{{1, 2, 3, 4}, {}, {1, 2, 3, 4}, {4}}).runs, (std::vector{0, 2}));
-  // Others than the leader's do not join, nor what would leave too little in common.
-  EXPECT_EQ(comparable(Sets{{5, 6, 7, 8}, {1, 2, 3, 4}}).runs, std::vector{1});
-  EXPECT_EQ(comparable(Sets{{2, 3, 4}, {1, 2, 3}, {1, 2, 3, 4}}).runs, (std::vector{1, 2}));
-  EXPECT_EQ(comparable(Sets{{1, 2, 3, 9}, {1, 2, 3}, {1, 2, 3, 4}}).cases,
-            (std::vector<std::int64_t>{1, 2, 3}));
-}
-
-TEST(ComparableRuns, OfANightlyHoldTheWeeklyRunOfALargerTier) {
-  std::vector<std::int64_t> nightly(8), weekly(80);
-  std::iota(nightly.begin(), nightly.end(), 1);
-  std::iota(weekly.begin(), weekly.end(), 1);
-  const Comparable same =
-      comparable({weekly, nightly, nightly, nightly, nightly, nightly, nightly, weekly});
-  EXPECT_EQ(same.runs.size(), 8u);
-  EXPECT_EQ(same.cases, nightly);
-}
-
-TEST_F(HistoryTest, TellsTheLifeOfABucket) {
-  const auto failing = [](const char* token, double at_s, Status status) {
-    CaseRecord record = case_of(token, 2, status, "x.y.z.k");
-    record.at_s = at_s;
-    return record;
-  };
-  add(run_of(0, {case_of("a", 0.5)}));
-  add(run_of(1, {failing("a_longer", 9, Status::kFailed), failing("b", 4, Status::kFlaky)}));
-  Results second = run_of(2, {failing("b", 8, Status::kFailed), failing("c", 6, Status::kFailed)});
-  second.cases[1].planned = "of_the_plan";
-  second.runs[0].repro_options = " --check";
-  add(second);
-  add(run_of(3, {case_of("a", 0.5)}));
-  add(run_of(4, {case_of("b", 0.5)}));
-  const auto trend = open().trend();
-  ASSERT_EQ(trend->buckets.size(), 1u);
-  const BucketLife& life = trend->buckets[0];
-  EXPECT_EQ(life.bucket, "x.y.z.k");
-  EXPECT_EQ(life.first_seen, "2026-01-02T02:00:00Z");
-  EXPECT_EQ(life.last_seen, "2026-01-03T02:00:00Z");
-  EXPECT_EQ(life.runs_seen, 2);
-  EXPECT_EQ(life.runs_since, 1);  // the run without a case of it knows nothing of it
-  EXPECT_EQ(life.cases, 4);
-  EXPECT_EQ(life.flaky_rate, 0.25);
-  EXPECT_EQ(life.seconds_to_first, 4);  // of 4 and 6
-  EXPECT_EQ(life.example, "b");
-  EXPECT_EQ(life.repro_options, "");  // of the run that first had this example
+TEST_F(HistoryTest, TakesNoCostsOfOtherOptionsNorOfWhatNeverCameBack) {
+  Results plain = run_of(0, {case_of("a", 0.5), case_of("b", 2, Status::kCrashed, "c"),
+                             case_of("c", 2, Status::kHung, "h")});
+  add(plain);
+  Results many = run_of(1, {case_of("a", 0.5)});
+  many.runs[0].command += " --schedules 8";
+  many.cases[0].total_ms = 160;
+  add(many);
+  Results checked = run_of(2, {case_of("a", 0.5)});
+  checked.runs[0].repro_options = " --check";
+  checked.cases[0].total_ms = 90;
+  add(checked);
+  EXPECT_EQ(*open().costs("emu:gfx942", "nightly --tier smoke", ""), (Costs{{"a", 20}}));
+  EXPECT_EQ(open().costs("emu:gfx942", "nightly --tier gate --schedules 8", "")->at("a"), 160);
+  EXPECT_EQ(open().costs("emu:gfx942", "", " --check")->at("a"), 90);
+  EXPECT_TRUE(open().costs("emu:gfx942", "nightly --schedules 80", "")->empty());
 }
 
 TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
@@ -267,6 +171,24 @@ TEST_F(HistoryTest, RefusesWhatIsNoHistory) {
   ASSERT_FALSE(songs.ok());
   EXPECT_EQ(songs.trouble().kind, TroubleKind::kUsage);
   EXPECT_EQ(number("SELECT count(*) FROM sqlite_master"), 1);  // and leaves it alone
+}
+
+TEST_F(HistoryTest, WritesNothingIntoAnEmptyFileThatItReads) {
+  std::ofstream(path_).flush();
+  EXPECT_TRUE(open().runs(10)->empty());
+  EXPECT_TRUE(open().trend()->empty());
+  EXPECT_TRUE(open().costs("emu:gfx942", "", "")->empty());
+  EXPECT_EQ(std::filesystem::file_size(path_), 0u);
+  add(run_of(0, cases_of(1)));
+  EXPECT_EQ(open().runs(10)->size(), 1u);
+}
+
+TEST_F(HistoryTest, RefusesWhatSqliteTakesForNoFile) {
+  for (const char* name : {"", ":memory:", "file:x?mode=memory"}) {
+    const auto history = History::open(name);
+    ASSERT_FALSE(history.ok()) << name;
+    EXPECT_EQ(history.trouble().kind, TroubleKind::kUsage);
+  }
 }
 
 TEST_F(HistoryTest, RefusesANewerSchemaAndAFolder) {
@@ -304,22 +226,42 @@ TEST_F(HistoryTest, NamesADamagedFile) {
 
 TEST_F(HistoryTest, AnOlderSchemaIsMigratedStepByStepAndKeepsItsRuns) {
   add(run_of(0, cases_of(3)));
-  const std::array steps = {history_migrations()[0], "ALTER TABLE runs ADD COLUMN note TEXT",
+  const std::array steps = {history_migrations()[0], history_migrations()[1],
+                            "ALTER TABLE runs ADD COLUMN note TEXT",
                             "UPDATE runs SET note = 'migrated'"};
   Sqlite db(path_);
   migrate(db, steps);
-  EXPECT_EQ(db.number("PRAGMA user_version"), 3);
+  EXPECT_EQ(db.number("PRAGMA user_version"), 4);
   EXPECT_EQ(db.number("SELECT count(*) FROM runs WHERE note = 'migrated'"), 1);
   EXPECT_EQ(db.number("SELECT count(*) FROM cases"), 3);
 }
 
+TEST_F(HistoryTest, TheFirstSchemaKeepsWhatItsRunsDrew) {
+  {
+    Sqlite db(path_);
+    migrate(db, history_migrations().first(1));
+    db.run(
+        "INSERT INTO runs VALUES(7, '0000000000000000', 't', 'c', '1/2', 'd', 'm', 'b', '1', '', "
+        "1, 1); INSERT INTO drawn VALUES(7, 'passed', 40)");
+  }
+  EXPECT_EQ(open().runs(1)->front().tally.passed, 40);
+  EXPECT_TRUE(open().runs(1)->front().tally.interrupted);
+  Results results = run_of(0, cases_of(50));
+  for (CaseRecord& record : results.cases) record.phase = kDrawnPhase;
+  results.runs[0].shard = "1/2";
+  add(results);
+  EXPECT_EQ(open().runs(1)->front().tally.passed, 50);
+  EXPECT_FALSE(open().runs(1)->front().tally.interrupted);
+}
+
 TEST_F(HistoryTest, AMigrationThatFailsLeavesTheSchemaBeforeIt) {
   add(run_of(0, cases_of(3)));
-  const std::array steps = {history_migrations()[0], "ALTER TABLE runs ADD COLUMN note TEXT",
+  const std::array steps = {history_migrations()[0], history_migrations()[1],
+                            "ALTER TABLE runs ADD COLUMN note TEXT",
                             "CREATE TABLE half(x); INSERT INTO nowhere VALUES(1)"};
   Sqlite db(path_);
   EXPECT_THROW(migrate(db, steps), Trouble);
-  EXPECT_EQ(db.number("PRAGMA user_version"), 2);
+  EXPECT_EQ(db.number("PRAGMA user_version"), 3);
   EXPECT_EQ(db.number("SELECT count(*) FROM sqlite_master WHERE name = 'half'"), 0);
   EXPECT_EQ(db.number("SELECT count(*) FROM cases"), 3);
 }

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/history/dates.hpp"
 #include "reports/run/text.hpp"
@@ -15,7 +16,9 @@ namespace {
 constexpr int kFormat = 1;
 constexpr std::size_t kMostBuckets = 20;
 
-std::string_view day_of(std::string_view started) { return started.substr(0, 10); }
+std::string_view day_of(std::string_view started) {
+  return started.empty() ? "unknown" : started.substr(0, 10);
+}
 
 // "1 case", "2 cases".
 std::string counted(std::int64_t count, const char* what) {
@@ -27,9 +30,10 @@ std::string runs_text(const std::vector<KeptRun>& runs) {
       fmt::format("{}, the newest last\n", counted(static_cast<std::int64_t>(runs.size()), "run"));
   std::string build;
   for (const KeptRun& run : runs) {
-    text += fmt::format("  {:<20}  {}  {}  {}  {:.0f} s", run.started, run.device,
-                        run.command + (run.shard.empty() ? "" : ", shard " + run.shard),
-                        tally_text(run.tally), run.seconds);
+    text +=
+        fmt::format("  {:<20}  {}  {}  {}  {:.0f} s", run.started.empty() ? "unknown" : run.started,
+                    run.device, run.command + (run.shard.empty() ? "" : ", shard " + run.shard),
+                    tally_text(run.tally), run.seconds);
     if (run.build != build) text += "  " + run.build;  // where it changed
     build = run.build;
     text += '\n';
@@ -49,19 +53,22 @@ double level(const TrendLine& line, std::size_t begin, std::size_t end,
 std::string line_text(const TrendLine& line) {
   if (line.points.empty()) return {};
   const TrendPoint& newest = line.points.back();
+  const std::string failed =
+      newest.failed > 0 ? fmt::format("{} of {} failed, ", newest.failed, newest.cases) : "";
   std::string text = fmt::format(
-      "  {:<40}  {} of the same {}; newest: median {:.3g}, p99 {:.3g}, largest {:.3g}\n",
+      "  {:<40}  {} of the same {}; newest: {}median {:.3g}, p99 {:.3g}, largest {:.3g}\n",
       line.family, counted(static_cast<std::int64_t>(line.points.size()), "run"),
-      counted(newest.cases, "case"), newest.median, newest.p99, newest.largest);
+      counted(newest.cases, "case"), failed, newest.median, newest.p99, newest.largest);
   for (std::size_t i = 0; i < line.changes.size(); ++i) {
     text += fmt::format("    changed on {}\n", change_text(line, i));
   }
   return text;
 }
 
+// Nothing where a time is not known.
 std::string age_text(const std::string& since, const std::string& now) {
   const int hours = hours_between(since, now);
-  return hours < 0 ? "some time" : counted(hours / 24, "day");
+  return hours < 0 ? "" : fmt::format(", {} ago", counted(hours / 24, "day"));
 }
 
 std::string bucket_text(const BucketLife& life, const std::string& now) {
@@ -69,10 +76,10 @@ std::string bucket_text(const BucketLife& life, const std::string& now) {
   std::string text = fmt::format("  {:<6}  {}  {} in {}, first {}", is_open ? "open" : "closed",
                                  life.bucket, counted(life.cases, "case"),
                                  counted(life.runs_seen, "run"), day_of(life.first_seen));
-  text += is_open ? fmt::format(", {} ago, last {}", age_text(life.first_seen, now),
-                                day_of(life.last_seen))
-                  : fmt::format(", last {}, not in {} of its cases since", day_of(life.last_seen),
-                                counted(life.runs_since, "run"));
+  text += is_open
+              ? fmt::format("{}, last {}", age_text(life.first_seen, now), day_of(life.last_seen))
+              : fmt::format(", last {}, not in {} of its cases since", day_of(life.last_seen),
+                            counted(life.runs_since, "run"));
   if (life.flaky_rate > 0) text += fmt::format("; {:.0f} % flaky", 100 * life.flaky_rate);
   text += fmt::format("; first case after {:.1f} s\n", life.seconds_to_first);
   if (is_open)
@@ -91,9 +98,9 @@ std::string buckets_text(const std::vector<BucketLife>& buckets, const std::stri
 }
 
 Json json_of(const TrendPoint& p) {
-  return {{"run", p.run},     {"started", p.started}, {"build", p.build},
-          {"cases", p.cases}, {"failed", p.failed},   {"median", p.median},
-          {"p90", p.p90},     {"p99", p.p99},         {"largest", p.largest}};
+  return {{"run", p.run},         {"started", p.started}, {"build", p.build},
+          {"cases", p.cases},     {"failed", p.failed},   {"median", number(p.median)},
+          {"p90", number(p.p90)}, {"p99", number(p.p99)}, {"largest", number(p.largest)}};
 }
 
 Json json_of(const TrendLine& line) {
@@ -144,7 +151,8 @@ std::string change_text(const TrendLine& line, std::size_t change) {
        {std::pair{"median", &TrendPoint::median}, {"p99", &TrendPoint::p99}}) {
     const double before = level(line, begin, at, quantile), after = level(line, at, end, quantile);
     text += fmt::format("{}{} {:.3g} -> {:.3g}", separator, name, before, after);
-    if (before > 0) text += fmt::format(" ({:.2g}x)", after / before);
+    if (before > 0 && std::isfinite(after / before))
+      text += fmt::format(" ({:.2g}x)", after / before);
     separator = ", ";
   }
   const std::string &old = line.points[at - 1].build, &now = line.points[at].build;

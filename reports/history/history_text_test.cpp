@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "reports/history/dates.hpp"
@@ -57,6 +58,27 @@ TEST(HistoryText, TellsRunsTrendsInWordsAndTheAgeOfBuckets) {
       "  closed  scores.wrong.all.k  12 cases in 3 runs, first 2026-11-02, last 2026-11-14, "
       "not in 5 runs of its cases since; first case after 4.0 s\n");
   EXPECT_EQ(history_as_text({}, {}), "no runs yet\n");
+}
+
+TEST(HistoryText, TellsWhatBrokeAndWhatItDoesNotKnow) {
+  Trend trend{{line()}, {}};
+  TrendPoint& newest = trend.lines[0].points.back();
+  newest.failed = 7, newest.largest = std::numeric_limits<double>::infinity();
+  trend.lines[0].points[2].p99 = newest.p99 = newest.largest;
+  BucketLife open;
+  open.bucket = "b", open.cases = open.runs_seen = 1;
+  trend.buckets = {open};
+  std::vector<KeptRun> unknown = runs();
+  unknown[0].started.clear();
+  const std::string text = history_as_text(unknown, trend);
+  for (const char* part :
+       {"newest: 7 of 88 failed, median 0.6, p99 inf, largest inf\n",
+        "median 0.4 -> 0.6 (1.5x), p99 0.75 -> inf; build", "  unknown               emu:gfx942",
+        "1 case in 1 run, first unknown, last unknown;"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  const auto json = nlohmann::json::parse(history_as_json(unknown, trend));
+  EXPECT_EQ(json["lines"][0]["points"][3]["largest"], "inf");
 }
 
 TEST(HistoryText, HasAllOfItInJson) {

@@ -67,8 +67,38 @@ CREATE TABLE drawn (
 ) WITHOUT ROWID;
 )sql";
 
-// A file that attest made, or an empty one.
-void check_owner(Sqlite& db, std::int64_t newest) {
+// Shards of one run share its id: what each of them drew, and whether it came to its end.
+constexpr const char* kShards = R"sql(
+CREATE TABLE shards (
+  run INTEGER NOT NULL REFERENCES runs(id),
+  shard TEXT NOT NULL,           -- "2/4"; empty: all of it
+  cases INTEGER NOT NULL,        -- that had ended, drawn ones with them
+  interrupted INTEGER NOT NULL,  -- planned cases did not end
+  PRIMARY KEY (run, shard)
+) WITHOUT ROWID;
+INSERT INTO shards SELECT id, shard, 0, interrupted FROM runs;
+ALTER TABLE drawn RENAME TO drawn_of_runs;
+CREATE TABLE drawn (
+  run INTEGER NOT NULL REFERENCES runs(id),
+  shard TEXT NOT NULL,
+  status TEXT NOT NULL,
+  cases INTEGER NOT NULL,
+  PRIMARY KEY (run, shard, status)
+) WITHOUT ROWID;
+INSERT INTO drawn SELECT d.run, r.shard, d.status, d.cases FROM drawn_of_runs d
+  JOIN runs r ON r.id = d.run;
+DROP TABLE drawn_of_runs;
+)sql";
+
+}  // namespace
+
+std::span<const char* const> history_migrations() {
+  static constexpr std::array kSteps = {kFirst, kShards};
+  return kSteps;
+}
+
+void check_owner(Sqlite& db, std::span<const char* const> steps) {
+  const auto newest = static_cast<std::int64_t>(steps.size());
   // In this order: another process may make it between two of these.
   const bool is_empty = db.number("SELECT count(*) FROM sqlite_master") == 0;
   const std::int64_t owner = db.number("PRAGMA application_id");
@@ -85,16 +115,11 @@ void check_owner(Sqlite& db, std::int64_t newest) {
   }
 }
 
-}  // namespace
-
-std::span<const char* const> history_migrations() {
-  static constexpr std::array kSteps = {kFirst};
-  return kSteps;
-}
+bool is_empty(Sqlite& db) { return db.number("PRAGMA user_version") == 0; }
 
 void migrate(Sqlite& db, std::span<const char* const> steps) {
   const auto newest = static_cast<std::int64_t>(steps.size());
-  check_owner(db, newest);
+  check_owner(db, steps);
   // A file that needs nothing is not locked: it may lie where nobody can write.
   while (db.number("PRAGMA user_version") < newest) {
     SqliteTransaction transaction(db, SqliteTransaction::kToWrite);

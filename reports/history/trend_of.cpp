@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "harness/core/verdict.hpp"
@@ -18,6 +20,7 @@ namespace attest {
 namespace {
 
 using Id = std::int64_t;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What makes a point of a line: a run, or the shards of one.
 struct Night {
@@ -26,11 +29,13 @@ struct Night {
   std::string of, shards;                   // its device, build, command; " 1/4 3/4"
 };
 
+using Ratios = std::vector<std::pair<Id, double>>;  // by case
+
 // What the nights have of one kernel on one device. The vectors are as long as the nights.
 struct Family {
-  std::vector<std::vector<Id>> cases;                                             // sorted
-  std::vector<std::set<Id>> failed;                                               // of these
-  std::map<std::string, std::vector<std::vector<std::pair<Id, double>>>> ratios;  // by tensor
+  std::vector<std::vector<Id>> cases;                 // sorted
+  std::vector<std::set<Id>> failed;                   // of these
+  std::map<std::string, std::vector<Ratios>> ratios;  // by tensor; inf: it failed with no number
 };
 
 // A shard belongs to the newest night that lacks it and began less than half a day before.
@@ -78,6 +83,7 @@ class Reading {
     }
     for (auto& [name, family] : families_) {
       for (std::vector<Id>& cases : family.cases) std::sort(cases.begin(), cases.end());
+      add_crashes(family);
     }
     return std::move(families_);
   }
@@ -106,7 +112,37 @@ class Reading {
       if (at == family_of.end() || at->first != token) continue;  // of a drawn case
       auto& of_tensor = at->second->ratios[ratios_.text(1)];
       of_tensor.resize(nights_.size());
-      of_tensor[i].emplace_back(token, ratios_.real(2));
+      if (!ratios_.is_null(2)) {
+        of_tensor[i].emplace_back(token, ratios_.real(2));
+      } else if (at->second->failed[i].contains(token)) {
+        of_tensor[i].emplace_back(token, kInfinity);
+      }
+    }
+  }
+
+  // A case that left no ratio of a tensor that it has on another night, or has none on any.
+  static void add_crashes(Family& family) {
+    std::set<Id> failed, judged;
+    for (const std::set<Id>& of_night : family.failed)
+      failed.insert(of_night.begin(), of_night.end());
+    if (failed.empty()) return;
+    std::map<std::string, std::set<Id>> of_tensor;
+    for (const auto& [tensor, nights] : family.ratios) {
+      for (const Ratios& ratios : nights) {
+        for (const auto& [token, ratio] : ratios) {
+          if (failed.contains(token)) of_tensor[tensor].insert(token), judged.insert(token);
+        }
+      }
+    }
+    for (auto& [tensor, nights] : family.ratios) {
+      for (std::size_t i = 0; i < nights.size(); ++i) {
+        std::set<Id> here;
+        for (const auto& [token, ratio] : nights[i]) here.insert(token);
+        for (const Id token : family.failed[i]) {
+          const bool is_owed = of_tensor[tensor].contains(token) || !judged.contains(token);
+          if (is_owed && !here.contains(token)) nights[i].emplace_back(token, kInfinity);
+        }
+      }
     }
   }
 
@@ -119,9 +155,8 @@ class Reading {
       "SELECT c.token, c.status IN ('failed', 'crashed', 'hung', 'flaky', 'xfail'), t.kernel "
       "FROM cases c JOIN tokens t ON t.id = c.token "
       "WHERE c.run = ? AND c.phase <> ? AND c.status NOT IN ('infra', 'skipped') ORDER BY c.token"};
-  SqliteStatement ratios_{
-      db_,
-      "SELECT token, tensor, ratio FROM ratios WHERE run = ? AND ratio IS NOT NULL ORDER BY token"};
+  SqliteStatement ratios_{db_,
+                          "SELECT token, tensor, ratio FROM ratios WHERE run = ? ORDER BY token"};
 };
 
 // Of sorted values: the least that at least this share is not over.
@@ -130,8 +165,9 @@ double quantile(const std::vector<double>& sorted, double share) {
   return sorted[static_cast<std::size_t>(std::max(place, 0.0))];
 }
 
-TrendPoint point_of(const Night& night, const Comparable& same, const std::set<Id>& failed,
-                    const std::vector<std::pair<Id, double>>& ratios) {
+// Nothing where none of the cases has such a tensor any more.
+std::optional<TrendPoint> point_of(const Night& night, const Comparable& same,
+                                   const std::set<Id>& failed, const Ratios& ratios) {
   TrendPoint point{night.run, night.started, night.build};
   point.cases = static_cast<Id>(same.cases.size());
   for (const Id token : failed) {
@@ -141,7 +177,7 @@ TrendPoint point_of(const Night& night, const Comparable& same, const std::set<I
   for (const auto& [token, ratio] : ratios) {
     if (std::binary_search(same.cases.begin(), same.cases.end(), token)) values.push_back(ratio);
   }
-  if (values.empty()) return point;
+  if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());
   point.median = quantile(values, 0.5);
   point.p90 = quantile(values, 0.9);
@@ -150,12 +186,17 @@ TrendPoint point_of(const Night& night, const Comparable& same, const std::set<I
   return point;
 }
 
+// Beyond it, and where there is no number, is one level.
+constexpr double kBroken = 1e6;
+
 // Where the middle or the tail of the cases moved.
 std::vector<int> changes_of(const std::vector<TrendPoint>& points) {
   std::set<int> changes;
   for (double TrendPoint::*quantile : {&TrendPoint::median, &TrendPoint::p99}) {
     std::vector<double> values;
-    for (const TrendPoint& point : points) values.push_back(std::max(point.*quantile, kNoNews));
+    for (const TrendPoint& point : points) {
+      values.push_back(std::clamp(point.*quantile, kNoNews, kBroken));
+    }
     for (const int at : change_points(values)) changes.insert(at);
   }
   return {changes.begin(), changes.end()};
@@ -169,7 +210,8 @@ std::vector<TrendLine> lines_of(Sqlite& db, int most_runs) {
     for (const auto& [tensor, ratios] : family.ratios) {
       TrendLine line{fmt::format("{} {} {}", name.first, name.second, tensor), {}, {}};
       for (const int i : same.runs) {
-        line.points.push_back(point_of(nights[i], same, family.failed[i], ratios[i]));
+        const auto point = point_of(nights[i], same, family.failed[i], ratios[i]);
+        if (point) line.points.push_back(*point);
       }
       line.changes = changes_of(line.points);
       lines.push_back(std::move(line));

@@ -9,7 +9,8 @@
 namespace attest {
 
 // Throws a Trouble. Each point of a line is over the same cases, so that lines move because a
-// kernel or a bound did, not because other cases ran: see comparable().
+// kernel or a bound did, not because other cases ran: see comparable(). A case that failed with no
+// finite ratio, or left none, is the furthest of all: inf.
 Trend trend_of(Sqlite& db, int most_runs);
 
 // Sets of cases (sorted), one a run, oldest first; which of the runs can be compared, and their
