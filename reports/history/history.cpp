@@ -1,6 +1,7 @@
 #include "reports/history/history.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -45,6 +46,17 @@ Status status_named(const std::string& name) {
     if (to_string(static_cast<Status>(s)) == name) return static_cast<Status>(s);
   }
   return Status::kXpass;
+}
+
+// Of a run whose shards "1/4" and "3/4" are here the others are missing.
+void note_absent_shards(SqliteStatement& shards, KeptRun& run) {
+  std::vector<std::string> here;
+  while (shards.step()) here.push_back(shards.text(0));
+  if (here.size() < 2 || here.front().empty()) return;
+  const std::string& last = here.back();
+  if (std::to_string(here.size()) == last.substr(last.find('/') + 1)) return;
+  run.shard = fmt::format("{}", fmt::join(here, " "));
+  run.tally.interrupted = true;
 }
 
 }  // namespace
@@ -115,6 +127,7 @@ Result<std::vector<KeptRun>> History::runs(int most) const {
   return caught<std::vector<KeptRun>>([&] {
     std::vector<KeptRun> runs;
     if (is_empty(*db_)) return runs;
+    SqliteStatement shards(*db_, "SELECT shard FROM shards WHERE run = ? ORDER BY shard");
     SqliteStatement newest(
         *db_,
         "SELECT run, started, command, shard, device, machine, build, bounds, seconds, "
@@ -131,6 +144,7 @@ Result<std::vector<KeptRun>> History::runs(int most) const {
       }
       run.seconds = newest.real(8);
       run.tally.interrupted = newest.number(9) != 0;
+      note_absent_shards(shards.with(newest.number(10)), run);
       for (counts.with(newest.number(10)); counts.step();) {
         const Status status = status_named(counts.text(0));
         for (std::int64_t i = 0; i < counts.number(1); ++i) run.tally.add(status);

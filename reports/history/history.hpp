@@ -19,8 +19,9 @@ using Costs = std::map<std::string, double, std::less<>>;  // milliseconds, by t
 
 // What a history knows of one run.
 struct KeptRun {
-  std::string run, started, command, shard, device, machine, build, bounds;  // of its RunHeader
-  Tally tally;  // interrupted where planned cases did not end
+  // Of its RunHeader; shard: "1/4 3/4" where others of the same id are not here.
+  std::string run, started, command, shard, device, machine, build, bounds;
+  Tally tally;  // interrupted where planned cases did not end, or shards are not here
   double seconds = 0;
 };
 

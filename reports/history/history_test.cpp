@@ -81,6 +81,18 @@ TEST_F(HistoryTest, AddsUpWhatShardsDrewAndTakesOfOneThatWasResumedTheMost) {
   EXPECT_EQ(open().runs(1)->front().tally.passed, 35);
 }
 
+TEST_F(HistoryTest, MissesAShardThatNeverCame) {
+  for (const char* shard : {"1/3", "3/3", "2/3"}) {
+    Results results = run_of(0, {case_of(shard, 0.5)});
+    results.runs[0].shard = shard;
+    add(results);
+    const KeptRun kept = open().runs(1)->front();
+    if (std::string(shard) == "3/3") EXPECT_EQ(kept.shard, "1/3 3/3");
+    EXPECT_EQ(kept.tally.interrupted, kept.tally.passed == 2);
+  }
+  EXPECT_EQ(open().runs(1)->front().shard, "");
+}
+
 TEST_F(HistoryTest, RefusesResultsOfSeveralRuns) {
   Results results = run_of(0, cases_of(1));
   results.runs.push_back(run_of(1, {}).runs[0]);
