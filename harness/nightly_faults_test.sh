@@ -119,7 +119,7 @@ test_AMemoryBombCostsACase() {
   export ATTEST_FAULT="wait@$kEarly@$work/go"
   start --out idle --jobs 1  # a worker before its first larger case
   until_true says log "$kEarly"
-  local idle_mib=$(($(sed -n 's/^VmRSS: *\([0-9]*\) kB/\1/p' "/proc/$(workers_of "$parent")/status") / 1024))
+  local idle_mib=$(($(sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$(workers_of "$parent")/status") / 1024))
   kill -KILL "$parent"
   expect_end 137
   export ATTEST_FAULT="bomb@s=777"
