@@ -21,8 +21,8 @@ template <class T>
 Json written(const T& t);
 template <class T>
 Json written(const std::vector<T>& values);
-template <std::size_t n>
-Json written(const std::array<std::int64_t, n>& values);
+template <std::size_t kSize>
+Json written(const std::array<std::int64_t, kSize>& values);
 Json written(double value);
 Json written(Status status);
 
@@ -78,9 +78,9 @@ class Reader {
       if (to_string(static_cast<Status>(s)) == text) status = static_cast<Status>(s);
     }
   }
-  template <std::size_t n>
-  static void read(const Json& json, std::array<std::int64_t, n>& values) {
-    for (std::size_t i = 0; i < n && i < json.size(); ++i) values[i] = json[i].get<std::int64_t>();
+  template <std::size_t kSize>
+  static void read(const Json& json, std::array<std::int64_t, kSize>& values) {
+    for (std::size_t i = 0; i < kSize && i < json.size(); ++i) values[i] = json[i].get<std::int64_t>();
   }
   template <class T>
   static void read(const Json& json, std::vector<T>& values) {
@@ -109,8 +109,8 @@ Json written_object(const T& t) {
 
 Json written(double value) { return number(value); }
 Json written(Status status) { return to_string(status); }
-template <std::size_t n>
-Json written(const std::array<std::int64_t, n>& values) {
+template <std::size_t kSize>
+Json written(const std::array<std::int64_t, kSize>& values) {
   return values;
 }
 template <class T>
