@@ -277,7 +277,7 @@ Outcome check_user_objects(const std::string& path, const std::string& by_defaul
                  fmt::format("--code-object {}: there is no such file or folder", path)};
 }
 
-int run_command_line(int argc, const char* const* argv) {
+static int run_arguments(int argc, const char* const* argv) {
   open_standard_streams();
   Parsed parsed;
   parsed.common.device = kDefaultDevice;
@@ -313,10 +313,16 @@ int run_command_line(int argc, const char* const* argv) {
   const Outcome there = check_user_objects(parsed.common.code_object, given_objects);
   if (!there.ok()) return report_trouble(there.trouble());
   external::set_user_objects(parsed.common.code_object);
+  return parsed.command();
+}
+
+int run_command_line(int argc, const char* const* argv) {
   try {
-    return parsed.command();
+    return run_arguments(argc, argv);
   } catch (const std::bad_alloc&) {
-    return report_trouble({TroubleKind::kInfra, "out of memory on the host"});
+    constexpr std::string_view kText = "attest: out of memory on the host\n";  // needs none itself
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, kText.data(), kText.size());
+    return 4;
   } catch (const std::exception& error) {
     return report_trouble({TroubleKind::kInfra, error.what()});
   }
