@@ -122,12 +122,12 @@ TEST(Compare, CallsABoundLooserHoweverItIsLost) {
   const auto is_looser = [](const Comparison& c) {
     return c.exit_code() == 5 && c.bounds.size() == 1 && c.bounds[0].is_looser;
   };
-  const double kNan = std::nan("");
+  const double nan = std::nan("");
   std::vector<CaseRecord> exact = eight();
   exact[3].verdict.spreads[0].bound_median = 0;
   EXPECT_TRUE(is_looser(compared(exact, eight())));
   EXPECT_FALSE(compared(eight(), exact).bounds.at(0).is_looser);
-  EXPECT_TRUE(is_looser(with([&](CaseRecord& r) { r.verdict.spreads[0].bound_median = kNan; })));
+  EXPECT_TRUE(is_looser(with([&](CaseRecord& r) { r.verdict.spreads[0].bound_median = nan; })));
   EXPECT_EQ(with([](CaseRecord& r) { r.verdict.spreads.clear(); }).bounds.size(), 2u);
   EXPECT_TRUE(is_looser(with([](CaseRecord& r) {
     r.verdict.worst[0].bound *= 1000;  // of one element: the middle one's stays
