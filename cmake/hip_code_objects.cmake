@@ -82,7 +82,9 @@ function(attest_code_object name source)
   set(outputs "")
   foreach(target ${ATTEST_AMD_TARGETS})
     set(output ${ATTEST_CODE_OBJECT_DIR}/${name}.${target}.co)
-    attest_code_object_for(${output} ${source} COMMAND ${attest_hip_clang} ${attest_amd_flags} --offload-arch=${target})
+    # Nothing in it tells where the tree lies: equal sources are equal builds, by which runs know each other.
+    attest_code_object_for(${output} ${source} COMMAND ${attest_hip_clang} ${attest_amd_flags} --offload-arch=${target}
+      -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -fuse-cuid=none)
     list(APPEND outputs ${output})
   endforeach()
   if(attest_nvcc)

@@ -1,8 +1,11 @@
 // What the compiled kernels ask of a compute unit, from their code objects' metadata.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "harness/core/kernel.hpp"
 #include "harness/device/emulator/code_object.hpp"
@@ -23,6 +26,22 @@ std::set<std::string> code_objects(const std::string& target) {
     paths.insert(std::string(ATTEST_CODE_OBJECT_DIR) + "/" + kernel->code_object(target));
   }
   return paths;
+}
+
+// Runs know a build by the hash of its code objects: two trees with the same sources are one build.
+TEST_P(KernelResources, ACodeObjectDoesNotTellWhereItsTreeLies) {
+  for (const std::string& path : code_objects(GetParam())) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    ASSERT_FALSE(bytes.empty()) << path;
+    EXPECT_EQ(bytes.find(ATTEST_SOURCE_DIR), std::string::npos) << path;
+    // The name of a symbol that ends in a hash of the path, or in nothing.
+    constexpr std::string_view kUnit = "__hip_cuid_";
+    for (std::size_t at = 0; (at = bytes.find(kUnit, at)) != std::string::npos;) {
+      at += kUnit.size();
+      EXPECT_EQ(bytes[at], 0) << path;
+    }
+  }
 }
 
 TEST_P(KernelResources, NoKernelSpillsOrUsesScratchAndLdsFits) {
