@@ -16,6 +16,7 @@
 
 #include "harness/core/case.hpp"
 #include "reports/run/phases.hpp"
+#include "reports/run/summary.hpp"
 #include "reports/run/verdict_json.hpp"
 
 namespace attest {
@@ -263,9 +264,7 @@ std::string see_again(const Results& results, const CaseRecord& record) {
 Tally graded_tally(const Results& results) {
   Tally tally = results.tally;
   for (const CaseRecord& record : results.cases) {
-    const Status status = record.verdict.status;
-    const bool shows_nothing = status == Status::kVacuous || status == Status::kSkipped;
-    if (record.phase == kDrawnPhase && shows_nothing) tally.remove(status);
+    if (!is_graded(record)) tally.remove(record.verdict.status);
   }
   return tally;
 }
