@@ -5,7 +5,7 @@ target_include_directories(attest_options INTERFACE ${PROJECT_SOURCE_DIR})
 # -Wno-psabi: vectors of 64 bytes cross our own functions alone; where the host has no AVX-512 clang warns of their ABI.
 # -ffp-contract=off: a contraction would change what the judge, the reference and the emulator compute.
 target_compile_options(attest_options INTERFACE -Wall -Wextra -ffp-contract=off -fno-math-errno
-  -march=native -Wno-deprecated-declarations -Wno-psabi $<$<BOOL:${ATTEST_WERROR}>:-Werror>)
+  -march=${ATTEST_MARCH} -Wno-deprecated-declarations -Wno-psabi $<$<BOOL:${ATTEST_WERROR}>:-Werror>)
 if(ATTEST_SANITIZE)
   target_compile_options(attest_options INTERFACE -fsanitize=${ATTEST_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=all)  # undefined behaviour fails a test, as a bad access does

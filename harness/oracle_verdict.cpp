@@ -31,7 +31,7 @@ MatrixUnit unit_for(MatrixUnit unit, Storage q) {
 }
 
 Contract contract_on(const Kernel& kernel, const Device& device, const Problem& problem) {
-  Contract contract = kernel.contract(problem);
+  Contract contract = kernel.contract_for(problem, device.target());
   contract.arithmetic.matrix_unit = unit_for(device.matrix_unit(), problem.q_type);
   return contract;
 }

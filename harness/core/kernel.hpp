@@ -41,7 +41,12 @@ class Kernel {
   virtual ~Kernel() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view summary() const = 0;                 // one line for `attest list`
-  virtual Contract contract(const Problem& problem) const = 0;  // what it promises for this problem
+  // What it promises for this problem: of the build for gfx942, by which data is generated.
+  virtual Contract contract(const Problem& problem) const = 0;
+  // Of the build for a device's target, by which its output is judged.
+  virtual Contract contract_for(const Problem& problem, std::string_view /*target*/) const {
+    return contract(problem);
+  }
   // Empty when the kernel takes the problem; else the reason it does not.
   virtual std::string why_unsupported(const Problem& problem) const = 0;
   // The number of splits it runs the problem with: the problem's own, or its rule's choice.

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <charconv>
 #include <initializer_list>
 
 #include "harness/device/emulator/emulator_device.hpp"
+#include "harness/device/gpu/cuda_device.hpp"
 
 namespace attest {
 namespace {
@@ -31,8 +33,24 @@ DeviceInfo hip() {
                   "ROCm's HIP runtime")};
 }
 DeviceInfo cuda() {
-  return {"cuda:0", "the same sources built for sm_90 on an NVIDIA GPU", false,
-          gpu_missing({"libcuda.so.1"}, "NVIDIA's driver")};
+  DeviceInfo info{"cuda:0", "the same sources built for sm_90 on an NVIDIA GPU", false, {}};
+  const auto count = gpu_driver::count_cuda_devices();
+  if (!count.ok()) {
+    info.how_to_get = count.trouble().text;
+  } else if (*count == 0) {
+    info.how_to_get = "NVIDIA's driver is here, but no GPU";
+  } else {
+    info.available = true;
+  }
+  return info;
+}
+
+// The index of "cuda:3"; -1: it is none.
+int gpu_index(std::string_view name, std::string_view vendor) {
+  name.remove_prefix(vendor.size());
+  int index = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  return error == std::errc{} && end == name.data() + name.size() ? index : -1;
 }
 
 }  // namespace
@@ -53,7 +71,12 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name, const DeviceO
   }
   std::string why = "no such device";
   if (name.starts_with("hip:")) why = hip().how_to_get;
-  if (name.starts_with("cuda:")) why = cuda().how_to_get;
+  if (name.starts_with("cuda:") && gpu_index(name, "cuda:") >= 0) {
+    auto device = gpu_driver::make_cuda_device(
+        gpu_index(name, "cuda:"), {options.guard_page, options.launch_limit_s});
+    if (device.ok()) return device;
+    why = device.trouble().text;
+  }
   return Trouble{TroubleKind::kInfra,
                  fmt::format("device {}: {}; here are: emu:gfx942 emu:gfx90a", name, why)};
 }

@@ -20,6 +20,8 @@ struct DeviceOptions {
   // limit, which leaves room for the largest problems.
   std::uint64_t instruction_budget = 0;
   CheckSet checks = {};  // of an emulator
+  GuardPage guard_page = GuardPage::kNone;  // of a GPU
+  double launch_limit_s = 60;               // of a GPU: a launch that runs longer hangs
 };
 
 inline constexpr std::string_view kDefaultDevice = "emu:gfx942";
