@@ -99,6 +99,7 @@ class RecordingDevice final : public Device {
 
   std::string name() const override { return inner_.name(); }
   std::string target() const override { return inner_.target(); }
+  std::string description() const override { return inner_.description(); }
   MatrixUnit matrix_unit() const override { return inner_.matrix_unit(); }
 
   Result<Module> load_module(const std::string& path) override;

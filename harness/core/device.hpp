@@ -105,6 +105,7 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;    // "emu:gfx942"
   virtual std::string target() const = 0;  // "gfx942": which build of a code object it takes
+  virtual std::string description() const { return name(); }  // the hardware: "NVIDIA H200"
   virtual bool is_emulated() const {
     return true;
   }  // else checks, arithmetic and schedules have no effect

@@ -46,6 +46,7 @@ class CudaDevice final : public Device {
 
   std::string name() const override { return fmt::format("cuda:{}", index_); }
   std::string target() const override { return "sm_90"; }
+  std::string description() const override;
   bool is_emulated() const override { return false; }
   MatrixUnit matrix_unit() const override { return MatrixUnit::kHopperBf16; }
 
@@ -136,6 +137,11 @@ Outcome CudaDevice::open() {
   }
   memory_ = std::make_unique<Memory>(driver_, device_, stream_, options_.guard_page);
   return Done{};
+}
+
+std::string CudaDevice::description() const {
+  char text[256] = {};
+  return driver_.device_name(text, sizeof text, device_) == 0 ? text : name();
 }
 
 Result<Module> CudaDevice::load_module(const std::string& path) {
