@@ -52,7 +52,7 @@ endif()
 # The program on input that it cannot take: one test a function test_NAME of the scripts.
 set(attest_bad_input ${PROJECT_SOURCE_DIR}/harness/bad_input_test.sh)
 set(attest_functions "")
-foreach(script bad_input_test.sh bad_input_results.sh)
+foreach(script bad_input_test.sh bad_input_results.sh bad_input_device.sh)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/${script})
   file(STRINGS ${PROJECT_SOURCE_DIR}/harness/${script} functions REGEX "^test_[A-Za-z0-9]+\\(\\)")
   list(APPEND attest_functions ${functions})

@@ -387,5 +387,6 @@ test_JsonOnStdoutIsNothingButJson() {
 }
 
 source "$here/bad_input_results.sh"
+source "$here/bad_input_device.sh"
 declare -F "test_$name" >/dev/null || fail "there is no test $name"
 "test_$name"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "harness/command_bench.hpp"
 #include "harness/command_golden.hpp"
 #include "harness/command_options.hpp"
 #include "harness/commands.hpp"
@@ -32,6 +33,7 @@ struct Parsed {
   ReportRequest report;
   RunFiles run_files;
   ListRequest list;
+  BenchKernelsRequest bench_kernels;
   GoldenRequest golden;
   std::string checks = "none", ariths = "fma";
   NightlyRequest nightly;
@@ -133,7 +135,7 @@ void add_exchange(CLI::App& app, Parsed& parsed) {
 }
 
 void add_bench(CLI::App& app, Parsed& parsed) {
-  CLI::App& bench = *app.add_subcommand("bench", "measure speed on this machine, a core");
+  CLI::App& bench = *app.add_subcommand("bench", "measure speed on this machine");
   bench.require_subcommand(1);
   CLI::App& emulator = add_command(bench, parsed, "emulator", "kernels on the emulator", [&] {
     return command_bench_emulator(parsed.common, parsed.out);
@@ -143,6 +145,10 @@ void add_bench(CLI::App& app, Parsed& parsed) {
                   [&] { return command_bench_reference(parsed.common, parsed.out); });
   for (CLI::App* sub : {&emulator, &reference})
     sub->add_option("--out", parsed.out, "also write Markdown here");
+  CLI::App& kernels = add_command(bench, parsed, "kernels", "a kernel on a device, a launch", [&] {
+    return command_bench_kernels(parsed.common, parsed.bench_kernels);
+  });
+  add_bench_kernels_options(kernels, parsed.bench_kernels);
 }
 
 void add_soundness(CLI::App& app, Parsed& parsed) {
