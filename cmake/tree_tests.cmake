@@ -106,6 +106,10 @@ add_test(NAME Checks.GiveNoReportOnTheHealthyKernelsUnderOtherSchedules
   COMMAND attest_cli run --check --schedules 20 v1:k=mla_decode:h=12:s=65,17:q=2:page=16:splits=2
     v1:k=mla_decode_bf16_partials:h=16:s=33,0,200:splits=3:page=64 v1:k=mla_decode:h=64:s=130:splits=2)
 
+# The path of a measurement; its numbers mean nothing on an emulator.
+add_test(NAME Bench.KernelsAreMeasuredOnTheEmulator
+  COMMAND attest_cli bench kernels --lengths 128 --batches 1,2)
+
 # Inputs out, a kernel in Python, its outputs judged: as golden/judge_example.py shows it. Skipped without h5py.
 add_test(NAME Exchange.ThePythonExampleIsJudgedRight
   COMMAND bash ${PROJECT_SOURCE_DIR}/harness/exchange_example_test.sh $<TARGET_FILE:attest_cli>
