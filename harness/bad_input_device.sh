@@ -10,3 +10,10 @@ test_ABenchOfKernelsThatCannotBe() {
   grep -q "passed" stdout && fail "it measured"
   return 0
 }
+test_ABenchOfVerificationThatCannotBe() {
+  expect 2 "--cases" attest bench verify --cases 0
+  expect 4 "cuda:77" attest bench verify --device cuda:77 --cases 1
+  expect 4 "nowhere/bench.md" attest bench verify --cases 1 --out nowhere/bench.md
+  grep -q "passed" stdout && fail "it ran"
+  return 0
+}

@@ -1,4 +1,4 @@
-// `attest bench kernels`: what it takes, and the command.
+// `attest bench kernels` and `attest bench verify`: what they take, and the commands.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -26,7 +26,16 @@ struct BenchKernelsRequest {
   std::string out;  // Markdown
 };
 
+struct BenchVerifyRequest {
+  std::int64_t cases = 1000;  // that are drawn
+  std::uint64_t seed = 1;
+  std::string out;  // Markdown
+};
+
 void add_bench_kernels_options(CLI::App& sub, BenchKernelsRequest& request);
 int command_bench_kernels(const CommonOptions& common, const BenchKernelsRequest& request);
+
+void add_bench_verify_options(CLI::App& sub, BenchVerifyRequest& request);
+int command_bench_verify(const CommonOptions& common, const BenchVerifyRequest& request);
 
 }  // namespace attest

@@ -34,6 +34,7 @@ struct Parsed {
   RunFiles run_files;
   ListRequest list;
   BenchKernelsRequest bench_kernels;
+  BenchVerifyRequest bench_verify;
   GoldenRequest golden;
   std::string checks = "none", ariths = "fma";
   NightlyRequest nightly;
@@ -149,6 +150,10 @@ void add_bench(CLI::App& app, Parsed& parsed) {
     return command_bench_kernels(parsed.common, parsed.bench_kernels);
   });
   add_bench_kernels_options(kernels, parsed.bench_kernels);
+  CLI::App& verify =
+      add_command(bench, parsed, "verify", "cases that are verified, end to end",
+                  [&] { return command_bench_verify(parsed.common, parsed.bench_verify); });
+  add_bench_verify_options(verify, parsed.bench_verify);
 }
 
 void add_soundness(CLI::App& app, Parsed& parsed) {

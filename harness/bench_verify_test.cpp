@@ -1,0 +1,61 @@
+#include "harness/bench_verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/device/device_list.hpp"
+
+namespace attest {
+namespace {
+
+constexpr const char* kTokens[] = {"v1:k=mla_decode:h=1", "v1:k=mla_decode:h=2:s=65:splits=2",
+                                   "v1:k=mla_decode:h=1:s=3,5:steps=launch.add70.launch"};
+
+VerifyWork three_cases() {
+  return {"three", 3, [](std::int64_t i) { return *parse_token(kTokens[i]); }};
+}
+
+VerifyBenchOptions options_on(const std::string& device) {
+  return {.code_objects = ATTEST_CODE_OBJECT_DIR, .threads = 2, .open_device = [device] {
+            return open_device(device, {.threads = 1});
+          }};
+}
+
+TEST(BenchVerify, EachCaseCountsOnce) {
+  const auto speed = bench_verify(three_cases(), options_on("emu:gfx942"));
+  ASSERT_TRUE(speed.ok()) << speed.trouble().text;
+  EXPECT_EQ(speed->cases, 3);
+  EXPECT_EQ(speed->kv_tokens, 64 + 65 + 3 + 5);
+  EXPECT_EQ(speed->tally.total(), 3);
+  EXPECT_EQ(speed->tally.passed, 3) << speed->first_finding;
+  EXPECT_GT(speed->seconds, 0);
+}
+
+TEST(BenchVerify, SharesOfTheStagesAreOfAllTime) {
+  const auto speed = bench_verify(three_cases(), options_on("emu:gfx942"));
+  ASSERT_TRUE(speed.ok()) << speed.trouble().text;
+  double sum = 0;
+  for (const auto& [stage, seconds] : speed->stage_seconds) sum += speed->share(stage);
+  EXPECT_NEAR(sum, 1, 1e-9);
+  for (const char* stage : {"draw", "generate", "execute", "reference", "judge", "evidence"}) {
+    EXPECT_GT(speed->share(stage), 0) << stage;
+  }
+  EXPECT_EQ(speed->share("no such stage"), 0);
+}
+
+TEST(BenchVerify, WhatIsNotRightIsTold) {
+  VerifyBenchOptions options = options_on("emu:gfx942");
+  options.code_objects = "/nowhere";
+  const auto speed = bench_verify(three_cases(), options);
+  ASSERT_TRUE(speed.ok()) << speed.trouble().text;
+  EXPECT_EQ(speed->tally.infra, 3);
+  EXPECT_NE(speed->first_finding.find("v1:k=mla_decode"), std::string::npos);
+}
+
+TEST(BenchVerify, ADeviceThatIsNotHereIsTheMachinesTrouble) {
+  const auto speed = bench_verify(three_cases(), options_on("cuda:99"));
+  ASSERT_FALSE(speed.ok());
+  EXPECT_EQ(speed.trouble().kind, TroubleKind::kInfra);
+}
+
+}  // namespace
+}  // namespace attest
