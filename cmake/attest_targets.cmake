@@ -27,8 +27,8 @@ function(attest_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE attest_options fmt::fmt GTest::gtest_main ${arg_LINK})
-  target_compile_definitions(${name} PRIVATE ATTEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    ATTEST_CODE_OBJECT_DIR="${ATTEST_CODE_OBJECT_DIR}")
+  target_compile_definitions(${name} PRIVATE ATTEST_SOURCE_DIR="${attest_home}"
+    ATTEST_CODE_OBJECT_DIR="${attest_home_objects}")
   set(properties TIMEOUT 600)
   if(arg_LABELS)
     list(APPEND properties LABELS "${arg_LABELS}")

@@ -3,6 +3,16 @@
 #   name.sm_90.cubin                 where nvcc works (ATTEST_CUDA=AUTO), or always (ON)
 # Our kernels need neither HIP's headers nor ROCm's device libraries (kernels/device/gpu.hpp): -nogpuinc, -nogpulib.
 set(ATTEST_CODE_OBJECT_DIR ${PROJECT_BINARY_DIR}/code_objects)
+# Where the program looks: for its tree, for code objects, for built mutants.
+if(ATTEST_MOVABLE)
+  set(attest_home .)
+  set(attest_home_objects code_objects)
+  set(attest_home_mutants mutants)
+else()
+  set(attest_home ${PROJECT_SOURCE_DIR})
+  set(attest_home_objects ${ATTEST_CODE_OBJECT_DIR})
+  set(attest_home_mutants ${PROJECT_BINARY_DIR}/mutants)
+endif()
 set(ATTEST_AMD_TARGETS gfx942 gfx90a)
 set(ATTEST_NVIDIA_TARGET sm_90)
 

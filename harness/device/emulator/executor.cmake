@@ -14,4 +14,4 @@ attest_library(attest_executor SOURCES
   LINK attest_core attest_emulator)
 target_compile_options(attest_executor PRIVATE -O3)
 target_include_directories(attest_executor SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
-target_link_libraries(attest_executor PRIVATE LLVM)
+target_link_libraries(attest_executor PRIVATE ${attest_llvm})
