@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace attest {
 namespace {
@@ -53,6 +54,8 @@ std::string Bench::change(const Buffer& buffer, const std::string& label, Extent
     const std::span<std::byte> now = std::span{chunk_}.first(std::min(kChunk, extent.end - at));
     take(device_.read(buffer, at, now));
     const auto before = expected.subspan(at, now.size());
+    // std::mismatch goes byte by byte; a GPU's inputs are compared after each of many replays.
+    if (std::memcmp(now.data(), before.data(), now.size()) == 0) continue;
     const auto first = std::mismatch(now.begin(), now.end(), before.begin()).first;
     if (!failed() && first != now.end()) {
       return fmt::format("changed its input {} at byte {}", label, at + (first - now.begin()));

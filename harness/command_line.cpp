@@ -9,6 +9,7 @@
 #include "harness/command_bench.hpp"
 #include "harness/command_golden.hpp"
 #include "harness/command_options.hpp"
+#include "harness/command_stress.hpp"
 #include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/finished_runs.hpp"
@@ -36,6 +37,7 @@ struct Parsed {
   BenchKernelsRequest bench_kernels;
   BenchVerifyRequest bench_verify;
   GoldenRequest golden;
+  StressRequest stress;
   std::string checks = "none", ariths = "fma";
   NightlyRequest nightly;
   std::string out, token, unit, standalone;
@@ -237,6 +239,18 @@ void add_golden(CLI::App& app, Parsed& parsed) {
   }
 }
 
+void add_stress(CLI::App& app, Parsed& parsed) {
+  CLI::App& stress = *app.add_subcommand("stress", "one case over many launches of one memory");
+  stress.require_subcommand(1);
+  for (const StressVerb& verb : stress_verbs()) {
+    CLI::App& sub = add_command(stress, parsed, verb.name, verb.about, [&parsed, run = verb.run] {
+      return run(parsed.common, parsed.stress);
+    });
+    verb.add_options(sub, parsed.stress);
+    add_console(sub, parsed.common.console);
+  }
+}
+
 void add_commands(CLI::App& app, Parsed& parsed) {
   add_list(app, parsed);
   add_run(app, parsed);
@@ -267,6 +281,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_selftest(app, parsed);
   add_worker(app, parsed);
   add_golden(app, parsed);
+  add_stress(app, parsed);
 }
 
 // Where one is closed, the next file to be opened would get its number, and what is meant for

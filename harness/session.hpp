@@ -56,6 +56,7 @@ class Session {
  private:
   // The buffers as a launch of `problem` sees them: outputs and workspaces end with its last row.
   MlaTensors tensors_of(const Problem& problem) const;
+  void write_pool(const Inputs& inputs);
   Output parse(const Problem& problem, std::vector<std::string>& damage);
   void find_changed_inputs(const Inputs& inputs, std::vector<std::string>& damage);
   void find_written_tails(const Problem& problem, std::vector<std::string>& damage);

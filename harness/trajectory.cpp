@@ -12,6 +12,7 @@
 #include "harness/serving_memory.hpp"
 #include "harness/session.hpp"
 #include "harness/stale.hpp"
+#include "harness/sum_of_verdicts.hpp"
 
 namespace attest {
 namespace {
@@ -22,26 +23,6 @@ std::string place_of(const Move& move, const std::vector<Step>& commands) {
                                  to_text({{move.step.verb, move.step.a, move.step.b}}));
   if (move.rounds > 1) text += fmt::format(" {} of {}", move.round + 1, move.rounds);
   return text;
-}
-
-// What the launches of a trajectory together show: the largest ratio of each tensor, and the first
-// that is no pass.
-void add(const Verdict& verdict, Verdict& all) {
-  all.checked += verdict.checked;
-  all.remarks.insert(all.remarks.end(), verdict.remarks.begin(), verdict.remarks.end());
-  for (const Worst& worst : verdict.worst) {
-    const auto known = std::find_if(all.worst.begin(), all.worst.end(),
-                                    [&](const Worst& w) { return w.tensor == worst.tensor; });
-    if (known == all.worst.end()) {
-      all.worst.push_back(worst);
-    } else if (worst.ratio > known->ratio) {
-      *known = worst;
-    }
-  }
-  if (all.status != Status::kPassed || verdict.status == Status::kPassed) return;
-  all.status = verdict.status;
-  all.reason = verdict.reason;
-  all.bucket = verdict.bucket;
 }
 
 void say_where(const Move& move, const std::vector<Step>& commands, Verdict& verdict) {
@@ -85,7 +66,7 @@ class Trajectory {
       const bool goes_on = verdict.status == Status::kPassed ||
                            verdict.status == Status::kSuspect || verdict.status == Status::kVacuous;
       if (!goes_on) return verdict;
-      add(verdict, all);
+      add_to(all, verdict);
     }
     if (launches_ == 0) {
       all.status = Status::kVacuous;
