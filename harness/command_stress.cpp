@@ -1,17 +1,15 @@
 #include "harness/command_stress.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 
 #include "harness/device/device_list.hpp"
-#include "harness/ledger.hpp"
 #include "harness/run_header.hpp"
 #include "harness/runner.hpp"
 #include "harness/shell_word.hpp"
@@ -33,11 +31,12 @@ constexpr Kind kReplay = {"replay", "--replays", 20, 1000, stress_replay};
 constexpr Kind kRepeat = {"repeat", "--launches", 20, 1000, stress_repeat};
 constexpr Kind kOrder = {"order", "--launches", 2, 50, stress_order};
 
-// The whole command for one case.
-std::string command_of(const Kind& kind, const CommonOptions& common, const std::string& token,
-                       int count) {
-  return fmt::format("./attest stress {} {} {} {}{}", kind.name, shell_word(token), kind.option,
-                     count, repro_options(common));
+// The whole command for these cases.
+std::string command_of(const Kind& kind, const CommonOptions& common,
+                       const std::vector<std::string>& tokens, int count) {
+  std::string text = fmt::format("./attest stress {}", kind.name);
+  for (const std::string& token : tokens) text += " " + shell_word(token);
+  return text + fmt::format(" {} {}{}", kind.option, count, repro_options(common));
 }
 
 // As the console of `attest run`, with what was repeated in place of what a case sees.
@@ -62,7 +61,8 @@ class StressConsole final : public Reporter {
                            [](const Worst& a, const Worst& b) { return a.ratio < b.ratio; });
       print("ratio {:.3g} in {}  ", worst->ratio, visible(worst->tensor));
     }
-    if (goes_on(verdict) && !verdict.remarks.empty()) print("{}  ", verdict.remarks.back());
+    const bool is_through = verdict.status == Status::kPassed && !verdict.remarks.empty();
+    if (is_through) print("{}  ", visible(verdict.remarks.back()));
     print("{:.0f} ms\n", record.total_ms);
     if (verdict.status != Status::kPassed) print_reason(record);
     std::fflush(stdout);
@@ -75,7 +75,6 @@ class StressConsole final : public Reporter {
   std::string trouble() const override { return failed_ ? "stdout: it cannot be written" : ""; }
 
  private:
-  static bool goes_on(const Verdict& verdict) { return verdict.status == Status::kPassed; }
   void print_reason(const CaseRecord& record) {
     std::string reason = visible(record.verdict.reason);
     for (std::size_t at = 0; (at = reason.find('\n', at)) != std::string::npos;) {
@@ -136,6 +135,26 @@ CaseRecord stressed(const Kind& kind, const Case& c, Device& device, const Stres
   return record;
 }
 
+Tally stress_all(const Kind& kind, const std::vector<Case>& cases, Device& device,
+                 const StressOptions& options, Reporter& reporter) {
+  Tally tally;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (const Case& c : cases) {
+    if (stop_requested) break;
+    reporter.case_begin(tally.total(), to_token(c));
+    CaseRecord record = stressed(kind, c, device, options);
+    record.at_s = seconds();
+    reporter.case_end(record);
+    tally.add(record.verdict.status);
+  }
+  tally.interrupted = tally.total() < static_cast<std::int64_t>(cases.size());
+  reporter.run_end(tally, seconds());
+  return tally;
+}
+
 int run_kind(const Kind& kind, const CommonOptions& common, const StressRequest& request) {
   // Before a device is opened: a slip is told at once.
   const bool is_emulated = common.device.starts_with("emu:");
@@ -146,37 +165,20 @@ int run_kind(const Kind& kind, const CommonOptions& common, const StressRequest&
   const int by_default = is_emulated ? kind.on_emulator : kind.on_hardware;
   const int count = request.count == 0 ? by_default : request.count;
   const auto again = [&](const std::string& token) {
-    return command_of(kind, common, token, count);
+    return command_of(kind, common, {token}, count);
   };
-  std::unique_ptr<Reporter> reporter;
-  if (common.json) {
-    reporter = make_jsonl_reporter(stdout);
-  } else {
-    reporter = std::make_unique<StressConsole>(common.console, again);
-  }
+  const std::unique_ptr<Reporter> reporter =
+      common.json ? make_jsonl_reporter(stdout)
+                  : std::make_unique<StressConsole>(common.console, again);
   stop_on_interrupt();
   RunHeader header = run_header(common, fmt::format("stress {}", kind.name),
                                 static_cast<std::int64_t>(cases->size()));
-  header.again = again(fmt::format("{}", fmt::join(request.tokens, " ")));
+  header.again = command_of(kind, common, request.tokens, count);
   reporter->run_begin(header);
   const StressOptions options{{.code_objects = common.code_objects, .threads = common.threads},
                               count,
                               tools_folder(common)};
-  Tally tally;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  for (const Case& c : *cases) {
-    if (stop_requested) break;
-    reporter->case_begin(tally.total(), to_token(c));
-    CaseRecord record = stressed(kind, c, **device, options);
-    record.at_s = seconds();
-    reporter->case_end(record);
-    tally.add(record.verdict.status);
-  }
-  tally.interrupted = tally.total() < static_cast<std::int64_t>(cases->size());
-  reporter->run_end(tally, seconds());
+  const Tally tally = stress_all(kind, *cases, **device, options, *reporter);
   if (reporter->trouble().empty()) return exit_code(tally);
   return worse_of(exit_code(tally), report_trouble({TroubleKind::kInfra, reporter->trouble()}));
 }
@@ -216,7 +218,7 @@ std::vector<std::string> stress_tokens(bool is_emulated) {
   if (is_emulated) {
     return {"v1:k=mla_decode:h=16:s=130,1,0,65:q=2:page=16:splits=4",
             "v1:k=mla_decode:h=5:s=200,33:page=1:splits=1",
-            "v1:k=mla_decode:h=128:s=90,0,17:q=3:page=64:splits=2",
+            "v1:k=mla_decode:h=128:s=90,0,17:q=2:page=64:splits=2",
             "v1:k=mla_decode_bf16_partials:h=16:s=300,64:page=64:splits=8",
             "v1:k=mla_decode_bf16_partials:h=64:s=130,2:q=4,1:page=1:splits=3"};
   }

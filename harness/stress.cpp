@@ -24,9 +24,10 @@ Verdict verdict_of_support(const Kernel& kernel, const Case& c, bool captures) {
   if (why.empty() && captures && !kernel.can_be_captured()) {
     why = "its launcher reads or writes memory from the host: no graph can be captured of it";
   }
-  Verdict verdict;
-  verdict.status = why.empty() ? Status::kPassed : Status::kSkipped;
-  if (!why.empty()) verdict.reason = fmt::format("{} does not take it: {}", kernel.name(), why);
+  Verdict verdict = passed();
+  if (why.empty()) return verdict;
+  verdict.status = Status::kSkipped;
+  verdict.reason = fmt::format("{} does not take it: {}", kernel.name(), why);
   return verdict;
 }
 

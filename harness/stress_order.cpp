@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "harness/core/poison.hpp"
@@ -34,7 +35,7 @@ class OtherBuild final : public Kernel {
   int num_splits(const Problem& problem) const override { return kernel_->num_splits(problem); }
   std::string code_object(std::string_view target) const override {
     std::string name = kernel_->code_object(target);
-    return name.insert(name.find('.'), fmt::format("_{}", order_));
+    return name.insert(std::min(name.find('.'), name.size()), fmt::format("_{}", order_));
   }
   std::unique_ptr<Kernel> fresh() const override {
     return std::make_unique<OtherBuild>(*kernel_, order_);
@@ -83,9 +84,7 @@ class Order {
       if (!output.ok()) return verdict;
       kept.broken(std::move(verdict));
     }
-    Verdict passed;
-    passed.status = Status::kPassed;
-    return passed;
+    return passed();
   }
 
  private:
@@ -98,9 +97,7 @@ class Order {
     if (!contract_.run_to_run_bitwise || !output.damage.empty()) {
       return judged(build, device_, case_, inputs_, output, options_.verify);
     }
-    Verdict passed;
-    passed.status = Status::kPassed;
-    return passed;
+    return passed();
   }
 
   Device& device_;

@@ -12,6 +12,12 @@
 
 namespace attest {
 
+inline Verdict passed() {
+  Verdict verdict;
+  verdict.status = Status::kPassed;
+  return verdict;
+}
+
 // Passed, or skipped with the reason.
 Verdict verdict_of_support(const Kernel& kernel, const Case& c, bool captures);
 
@@ -37,6 +43,7 @@ class Kept {
     if (!first_) first_ = std::move(verdict);
     ++broken_;
   }
+  void broken_again() { ++broken_; }  // what exactly, the first tells
   bool is_broken() const { return broken_ > 0; }
   std::int64_t elements() const { return elements_; }
   // Of the first that is broken, which there is.

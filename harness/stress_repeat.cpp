@@ -84,19 +84,24 @@ class Launches {
       return verdict;
     }
     kept_.looked_at(elements_of(output));
-    Verdict verdict;
-    verdict.status = Status::kPassed;
+    look_at(launch, output);
+    return passed();
+  }
+
+  // Of a launch that is not as the first, the verdict is kept.
+  void look_at(int launch, const Output& output) {
     if (!contract_.run_to_run_bitwise) {
-      verdict = judge_what_is_there(launch);
-    } else if (const auto difference = bit_difference(subject_, output, first_)) {
-      verdict =
-          verdict_of_difference(subject_, inputs_, output, *difference, "repeat", options_.verify);
-      say_where(place_of(launch), "", verdict);
+      Verdict verdict = judge_what_is_there(launch);
+      if (!goes_on(verdict)) kept_.broken(std::move(verdict));
+      return;
     }
-    if (!goes_on(verdict)) kept_.broken(std::move(verdict));
-    verdict = {};
-    verdict.status = Status::kPassed;
-    return verdict;
+    const auto difference = bit_difference(subject_, output, first_);
+    if (!difference) return;
+    if (kept_.is_broken()) return kept_.broken_again();
+    Verdict verdict =
+        verdict_of_difference(subject_, inputs_, output, *difference, "repeat", options_.verify);
+    say_where(place_of(launch), "", verdict);
+    kept_.broken(std::move(verdict));
   }
 
   std::string place_of(int launch) const {

@@ -60,8 +60,7 @@ class Replays {
   }
 
   Verdict run() {
-    Verdict all;
-    all.status = Status::kPassed;
+    Verdict all = passed();
     device_.set_schedule(case_.schedule);
     if (Verdict verdict = prepare(all); !goes_on(verdict)) return verdict;
     if (Verdict verdict = capture(); !goes_on(verdict)) return verdict;
@@ -131,9 +130,7 @@ class Replays {
       say_where(fmt::format("capture on stream {}", lane.stream), "", verdict);
       return verdict;
     }
-    Verdict verdict;
-    verdict.status = Status::kPassed;
-    return verdict;
+    return passed();
   }
 
   // One of each lane, at the same time.
@@ -172,6 +169,11 @@ class Replays {
         contract.run_to_run_bitwise && contract.layout_invariant && contract.batch_invariant;
     const auto difference =
         owes_bits ? bit_difference(subject, *output, step.expected) : std::nullopt;
+    kept_.looked_at(elements_of(*output));
+    if (difference && kept_.is_broken()) {
+      kept_.broken_again();
+      return all;
+    }
     Verdict verdict = all;
     if (difference) {
       verdict = verdict_of_difference(subject, step.inputs, *output, *difference, "launch",
@@ -185,7 +187,6 @@ class Replays {
       step.was_replayed = true;
       if (goes_on(verdict)) add_to(all, verdict);
     }
-    kept_.looked_at(elements_of(*output));
     if (!goes_on(verdict)) {
       say_where(place_of(round, lane), "replay-", verdict);
       kept_.broken(std::move(verdict));

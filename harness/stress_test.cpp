@@ -1,0 +1,406 @@
+// Stress on a device of plain C++, whose kernels have defects that a single launch does not show.
+#include "harness/stress.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "harness/fake_device.hpp"
+#include "harness/stress_bits.hpp"
+#include "harness/stress_parts.hpp"
+#include "harness/stress_steps.hpp"
+
+namespace attest {
+namespace {
+
+constexpr const char* kToken = "v1:h=2:s=65,40,7:page=16:splits=2";
+
+StressOptions times(int count) { return {{.code_objects = "", .threads = 1}, count, ""}; }
+
+// A FakeKernel that promises the bits of a launch whatever else there is.
+class Promising : public FakeKernel {
+ public:
+  explicit Promising(Defect defect = Defect::kNone) : FakeKernel(defect), defect_(defect) {}
+  Contract contract(const Problem& problem) const override {
+    Contract contract = FakeKernel::contract(problem);
+    contract.layout_invariant = contract.batch_invariant = true;
+    return contract;
+  }
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<Promising>(defect_); }
+
+ private:
+  Defect defect_;
+};
+
+Verdict replayed(const Kernel& kernel, int count = 40, std::string_view token = kToken) {
+  FakeDevice device;
+  Verdict verdict = stress_replay(kernel, device, *parse_token(token), times(count));
+  EXPECT_TRUE(device.is_empty());
+  return verdict;
+}
+
+TEST(StressReplay, PassesARightKernelAndCountsWhatItLookedAt) {
+  for (const char* token : {kToken, "v1:h=1:s=17,9:splits=1:start=3:qpad=8:opad=8:dist=needles",
+                            "v1:h=2:s=0,70:q=2,1:page=16"}) {
+    const Verdict verdict = replayed(Promising(), 40, token);
+    EXPECT_EQ(verdict.status, Status::kPassed) << token << ": " << verdict.reason;
+    EXPECT_GT(verdict.checked, 2 * 40 * parse_token(token)->problem.rows() * kDV);
+    ASSERT_FALSE(verdict.remarks.empty());
+    EXPECT_EQ(verdict.remarks.back(), "40 replays on each of 2 streams, over 10 steps");
+  }
+  // Of a kernel that promises no bits, every replay is judged by the oracle.
+  EXPECT_EQ(replayed(FakeKernel()).status, Status::kPassed);
+}
+
+struct Edit {
+  Defect defect;
+  const char* words;  // of the reason
+};
+constexpr Edit kEdits[] = {
+    {Defect::kPlansAtCapture, "on stream 1, of step 6 of 10"},
+    {Defect::kKeepsTheFirstLengths, "on stream 1, of step 6 of 10"},
+    {Defect::kKeepsTheFirstPages, "on stream 0, of step 1 of 10"},
+    {Defect::kReturnsThePreviousAnswer, "on stream 0, of step 1 of 10"},
+    {Defect::kSumsIntoItsWorkspace, "on stream 0, of step 1 of 10"},
+    {Defect::kWritesTheLastRowOnce, "on stream 0, of step 1 of 10"},
+};
+
+TEST(StressReplay, RejectsWhatASecondLaunchAloneShowsAndSaysWhichReplay) {
+  for (const auto& [defect, words] : kEdits) {
+    for (const Verdict& verdict : {replayed(Promising(defect)), replayed(FakeKernel(defect))}) {
+      EXPECT_EQ(verdict.status, Status::kFailed) << static_cast<int>(defect);
+      EXPECT_TRUE(verdict.bucket.starts_with("replay-")) << verdict.bucket;
+      EXPECT_TRUE(verdict.reason.starts_with("replay ")) << verdict.reason;
+      EXPECT_NE(verdict.reason.find(" replays fail"), std::string::npos) << verdict.reason;
+    }
+    const Verdict verdict = replayed(Promising(defect));
+    EXPECT_NE(verdict.reason.find(words), std::string::npos) << verdict.reason;
+  }
+}
+
+// o and lse of each memory are those of the launch before there.
+class Lags : public Promising {
+ public:
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<Lags>(); }
+  Outcome launch(Device& device, Module module, const Problem& p,
+                 const MlaTensors& t) const override {
+    Outcome launched = Promising::launch(device, module, p, t);
+    static_cast<FakeDevice&>(device).run([this, t] {
+      for (const Buffer& buffer : {t.o, t.lse}) {
+        auto* const at = reinterpret_cast<std::uint16_t*>(buffer.address);
+        std::vector<std::uint16_t> now(at, at + buffer.bytes / 2);
+        std::vector<std::uint16_t>& before = before_[buffer.address];
+        if (!before.empty()) std::copy(before.begin(), before.end(), at);
+        before = std::move(now);
+      }
+    });
+    return launched;
+  }
+
+ private:
+  mutable std::map<std::uint64_t, std::vector<std::uint16_t>> before_;
+};
+
+TEST(StressReplay, SaysWhenTheAnswerIsThatOfTheReplayBefore) {
+  const Verdict verdict = replayed(Lags());
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_NE(verdict.reason.find("; o and lse are those of the replay before"), std::string::npos)
+      << verdict.reason;
+}
+
+TEST(StressReplay, NamesATrajectoryThatFailsToo) {
+  const Verdict verdict = replayed(Promising(Defect::kPlansAtCapture));
+  const std::string words = "`attest repro` shows it too: ";
+  const std::size_t at = verdict.reason.find(words);
+  ASSERT_NE(at, std::string::npos) << verdict.reason;
+  const std::string token = verdict.reason.substr(at + words.size());
+  const auto c = parse_token(token);
+  ASSERT_TRUE(c.ok()) << token;
+  FakeDevice device;
+  const Verdict again = verify(FakeKernel(Defect::kPlansAtCapture), device, *c, {"", 1, {}});
+  EXPECT_EQ(again.status, Status::kFailed);
+}
+
+TEST(StressReplay, AFailureOfASingleLaunchIsNoReplays) {
+  const Verdict verdict = replayed(Promising(Defect::kDropLastToken));
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_TRUE(
+      verdict.reason.starts_with("before any graph, a launch of step 1 of 10 (attest repro"))
+      << verdict.reason;
+  EXPECT_FALSE(verdict.bucket.starts_with("replay-"));
+}
+
+TEST(StressReplay, ALauncherThatCannotBeCapturedIsToldByItsCapture) {
+  const Verdict verdict = replayed(Promising(Defect::kClearsLseFromTheHost));
+  EXPECT_EQ(verdict.status, Status::kCrashed);
+  EXPECT_TRUE(verdict.reason.starts_with("capture on stream 0: ")) << verdict.reason;
+}
+
+TEST(StressReplay, OfNoTokensIsVacuous) {
+  const Verdict verdict = replayed(Promising(), 8, "v1:h=1:s=0,0:splits=2");
+  EXPECT_EQ(verdict.status, Status::kVacuous);
+  EXPECT_NE(verdict.reason.find("every step has the same answer"), std::string::npos);
+}
+
+// Memory that was released is the next that is given, as from a caching allocator.
+class RecyclingDevice : public FakeDevice {
+ public:
+  Result<Buffer> allocate(const std::string& label, std::size_t bytes,
+                          std::uint16_t fill) override {
+    auto& free = free_[bytes];
+    if (free.empty()) return FakeDevice::allocate(label, bytes, fill);
+    const Buffer buffer = free.back();
+    free.pop_back();
+    std::fill_n(reinterpret_cast<std::uint16_t*>(buffer.address), bytes / 2, fill);
+    return buffer;
+  }
+  void release(const Buffer& buffer) override { free_[buffer.bytes].push_back(buffer); }
+  void release_all() override {
+    free_.clear();
+    FakeDevice::release_all();
+  }
+
+ private:
+  std::map<std::size_t, std::vector<Buffer>> free_;
+};
+
+// What it computes with lies in memory that it releases when it has launched.
+class ReleasesItsTable : public Promising {
+ public:
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<ReleasesItsTable>(); }
+  Outcome launch(Device& device, Module module, const Problem& p,
+                 const MlaTensors& t) const override {
+    const std::uint16_t one = 0x3f80;
+    const auto table = device.allocate("table", 4096, one);
+    if (!table.ok()) return table.trouble();
+    Outcome launched = Promising::launch(device, module, p, t);
+    static_cast<FakeDevice&>(device).run([lse = t.lse.address, factor = table->address] {
+      *reinterpret_cast<float*>(lse) *=
+          static_cast<float>(decode_bf16(*reinterpret_cast<const std::uint16_t*>(factor)));
+    });
+    device.release(*table);
+    return launched;
+  }
+};
+
+TEST(StressReplay, ATemporaryThatWasReleasedAfterTheCaptureIsFound) {
+  RecyclingDevice device;
+  const Verdict verdict =
+      stress_replay(ReleasesItsTable(), device, *parse_token(kToken), times(40));
+  EXPECT_EQ(verdict.status, Status::kFailed) << verdict.reason;
+  EXPECT_TRUE(verdict.reason.starts_with("replay ")) << verdict.reason;
+  EXPECT_NE(verdict.reason.find("lse"), std::string::npos) << verdict.reason;
+}
+
+// One bit of lse is another one in some launches.
+class Flips : public FakeKernel {
+ public:
+  explicit Flips(std::set<int> launches) : launches_(std::move(launches)) {}
+  std::unique_ptr<Kernel> fresh() const override { return std::make_unique<Flips>(launches_); }
+  Outcome launch(Device& device, Module module, const Problem& p,
+                 const MlaTensors& t) const override {
+    Outcome launched = FakeKernel::launch(device, module, p, t);
+    if (launches_.contains(++launch_)) reinterpret_cast<std::uint32_t*>(t.lse.address)[3] ^= 1;
+    return launched;
+  }
+
+ private:
+  std::set<int> launches_;
+  mutable int launch_ = 0;
+};
+
+Verdict repeated(const Kernel& kernel, int count = 20) {
+  FakeDevice device;
+  Verdict verdict = stress_repeat(kernel, device, *parse_token(kToken), times(count));
+  EXPECT_TRUE(device.is_empty());
+  return verdict;
+}
+
+TEST(StressRepeat, PassesARightKernel) {
+  const Verdict verdict = repeated(FakeKernel());
+  EXPECT_EQ(verdict.status, Status::kPassed) << verdict.reason;
+  EXPECT_EQ(verdict.remarks.back(), "20 launches");
+}
+
+TEST(StressRepeat, OneBitOfOneLaunchIsFoundAndNamed) {
+  const Verdict verdict = repeated(Flips({7}));
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_EQ(verdict.bucket, "repeat.differs.lse.fake_kernel");
+  EXPECT_EQ(verdict.wrong, 1);
+  EXPECT_TRUE(verdict.reason.starts_with("launch 7 of 20")) << verdict.reason;
+  EXPECT_NE(verdict.reason.find("lse differs at sequence 1, query token 0, head 1: "),
+            std::string::npos)
+      << verdict.reason;
+  EXPECT_NE(verdict.reason.find("1 of 6 elements of lse"), std::string::npos) << verdict.reason;
+  EXPECT_TRUE(verdict.reason.ends_with("1 of 19 launches fail")) << verdict.reason;
+}
+
+TEST(StressRepeat, CountsTheLaunchesThatDiffer) {
+  EXPECT_TRUE(repeated(Flips({4, 11, 20})).reason.ends_with("3 of 19 launches fail"));
+}
+
+TEST(StressRepeat, AWrongFirstLaunchIsTheOraclesToTell) {
+  const Verdict verdict = repeated(FakeKernel(Defect::kDropLastToken));
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_TRUE(verdict.reason.starts_with("launch 1 of 20: ")) << verdict.reason;
+  EXPECT_TRUE(verdict.bucket.starts_with("scores.")) << verdict.bucket;
+}
+
+TEST(StressRepeat, ALaunchThatLeavesARowOrAnInputIsFound) {
+  EXPECT_TRUE(
+      repeated(FakeKernel(Defect::kWritesTheLastRowOnce)).bucket.starts_with("stage2.unwritten"));
+  EXPECT_EQ(repeated(FakeKernel(Defect::kChangesKv)).bucket, "memory.input.kv.fake_kernel");
+}
+
+TEST(StressRepeat, WithoutAPromiseOfBitsTheOracleJudgesEveryLaunch) {
+  class Unsteady : public Flips {
+   public:
+    using Flips::Flips;
+    Contract contract(const Problem& problem) const override {
+      Contract contract = Flips::contract(problem);
+      contract.run_to_run_bitwise = false;
+      return contract;
+    }
+  };
+  EXPECT_EQ(repeated(Unsteady({7})).status, Status::kPassed);
+}
+
+TEST(StressOrder, LaunchesTheKernelsOtherBuildsOfTheSameName) {
+  class Seen : public FakeDevice {
+   public:
+    Result<Module> load_module(const std::string& path) override {
+      paths.push_back(path);
+      return Module{0};
+    }
+    std::vector<std::string> paths;
+  } device;
+  class WithObject : public FakeKernel {
+   public:
+    std::string code_object(std::string_view target) const override {
+      return "fake." + std::string(target) + ".co";
+    }
+    std::unique_ptr<Kernel> fresh() const override { return std::make_unique<WithObject>(); }
+  };
+  StressOptions options = times(2);
+  options.verify.code_objects = "objects";
+  const Verdict verdict = stress_order(WithObject(), device, *parse_token(kToken), options);
+  EXPECT_EQ(verdict.status, Status::kPassed) << verdict.reason;
+  EXPECT_EQ(device.paths, (std::vector<std::string>{
+                              "objects/fake.host.co", "objects/fake_forward.host.co",
+                              "objects/fake_reverse.host.co", "objects/fake_seeded.host.co"}));
+}
+
+TEST(StressOrder, ABuildThatGivesOtherBitsIsFound) {
+  FakeDevice device;
+  // The fresh launcher of each build flips its second launch.
+  const Verdict verdict = stress_order(Flips({2}), device, *parse_token(kToken), times(3));
+  EXPECT_EQ(verdict.status, Status::kFailed);
+  EXPECT_EQ(verdict.bucket, "order.differs.lse.fake_kernel");
+  EXPECT_TRUE(verdict.reason.starts_with("in the order 'forward', launch 2 of 3: "))
+      << verdict.reason;
+  EXPECT_TRUE(verdict.reason.ends_with("3 of 9 launches fail")) << verdict.reason;
+}
+
+TEST(Stress, TakesNoCaseThatIsManyLaunchesAlready) {
+  EXPECT_EQ(why_not_stressed(*parse_token(kToken)), "");
+  for (const char* token :
+       {"v1:s=65:steps=launch", "v1:s=65:prop=repeat", "v1:s=64,64:page=16:prefix=16"}) {
+    EXPECT_NE(why_not_stressed(*parse_token(token)), "") << token;
+  }
+}
+
+TEST(ReplaySteps, FitIntoTheGraphOfTheFirstAndAreOthers) {
+  const Case c = *parse_token("v1:h=3:s=900,0,65,130,7:q=3,1,2,1,1:page=16:seed=4");
+  const std::vector<Case> steps = replay_steps(FakeKernel(), c, 16);
+  ASSERT_EQ(steps.size(), 16u);
+  EXPECT_EQ(steps[0].problem.s_kv, c.problem.s_kv);
+  std::set<std::vector<int>> lengths;
+  std::set<std::string> distributions;
+  for (const Case& step : steps) {
+    const Problem& p = step.problem;
+    EXPECT_EQ(p.b(), c.problem.b());
+    EXPECT_EQ(p.h_q, c.problem.h_q);
+    EXPECT_EQ(p.num_splits, 4) << "the rule's choice for the captured shape";
+    EXPECT_EQ(p.total_q(), c.problem.total_q());
+    EXPECT_EQ(p.max_s_q(), c.problem.max_s_q());
+    EXPECT_EQ(p.page_size, c.problem.page_size);
+    EXPECT_LE(p.total_kv(), c.problem.total_kv());
+    EXPECT_EQ(why_invalid(p), "");
+    EXPECT_TRUE(parse_token(to_token(step)).ok());
+    lengths.insert(p.s_kv);
+    distributions.insert(step.distribution);
+  }
+  EXPECT_GT(lengths.size(), 12u);
+  EXPECT_GT(distributions.size(), 3u);
+  EXPECT_EQ(replay_steps(FakeKernel(), c, 16), steps);
+}
+
+TEST(ReplaySteps, EachIsTakenOnceByEachStreamBeforeAnyIsTakenAgain) {
+  const Case c = *parse_token(kToken);
+  for (const int stream : {0, 1}) {
+    std::set<std::size_t> taken;
+    for (int round = 0; round < 16; ++round) taken.insert(step_of(c, stream, round, 16));
+    EXPECT_EQ(taken.size(), 16u);
+  }
+  EXPECT_NE(step_of(c, 0, 0, 16), step_of(c, 1, 0, 16));
+}
+
+TEST(Temporaries, AreOthersEachTurnAndLeaveNothing) {
+  FakeDevice device;
+  {
+    Temporaries temporaries(device, Seed{3}, {64, 0, 4096});
+    for (int turn = 0; turn < 5; ++turn) ASSERT_TRUE(temporaries.turn().ok());
+    EXPECT_FALSE(device.is_empty());
+  }
+  EXPECT_TRUE(device.is_empty());
+  device.refuse_to_allocate = "temporary";
+  EXPECT_FALSE(Temporaries(device, Seed{3}, {64}).turn().ok());
+}
+
+// Two sequences, the second of which sees nothing of its second split.
+struct Pair {
+  Problem problem = parse_token("v1:h=1:s=70,66:q=1,4:splits=2")->problem;
+  Contract contract;
+  Subject subject{"k", problem, contract, 2};
+  Output a, b;
+  Pair() {
+    a.o.resize(5 * kDV);
+    a.lse.resize(5);
+    a.partial_o.resize(10 * kDV);
+    a.partial_lse.resize(10);
+    b = a;
+  }
+};
+
+TEST(BitDifference, IsNoneOfEqualBitsAndTheFirstAsDataFlows) {
+  Pair pair;
+  EXPECT_FALSE(bit_difference(pair.subject, pair.a, pair.b));
+  pair.b.o[kDV + 3] = 1;
+  pair.b.o[kDV + 9] = 1;
+  auto found = bit_difference(pair.subject, pair.b, pair.a);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->at.tensor, "o");
+  EXPECT_EQ(found->at.sequence, 1);
+  EXPECT_EQ(found->at.column, 3);
+  EXPECT_EQ(found->elements, 2);
+  EXPECT_EQ(found->of, 5 * kDV);
+  pair.b.partial_lse[1] = 0x80000000;  // -0
+  found = bit_difference(pair.subject, pair.b, pair.a);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->at.tensor, "partial_lse");
+  EXPECT_EQ(found->at.split, 1);
+  EXPECT_EQ(found->at.actual_bits, 0x80000000);
+}
+
+TEST(BitDifference, OfAPartialThatShowsNoTokenIsNone) {
+  Pair pair;
+  // Query token 0 of sequence 1 sees 63 of its 66 tokens; the second split begins at token 64.
+  pair.b.partial_o[(1 * 2 + 1) * kDV + 5] = 7;
+  EXPECT_FALSE(bit_difference(pair.subject, pair.b, pair.a));
+  pair.b.partial_o[(4 * 2 + 1) * kDV + 5] = 7;
+  EXPECT_TRUE(bit_difference(pair.subject, pair.b, pair.a));
+}
+
+}  // namespace
+}  // namespace attest
