@@ -15,6 +15,8 @@ else()
 endif()
 set(ATTEST_AMD_TARGETS gfx942 gfx90a)
 set(ATTEST_NVIDIA_TARGET sm_90)
+# With the instructions that are Hopper's alone (wgmma).
+set(attest_nvidia_flags -x cu -gencode arch=compute_90a,code=sm_90a -cubin)
 
 set(ATTEST_HIP_COMPILER clang CACHE STRING "Compiler of the AMD code objects: clang (19), or rocm (the installed one)")
 set_property(CACHE ATTEST_HIP_COMPILER PROPERTY STRINGS clang rocm)
@@ -52,7 +54,7 @@ function(attest_find_nvcc)
   if(ATTEST_NVCC)
     set(probe ${PROJECT_BINARY_DIR}/CMakeFiles/attest_nvcc_probe.cu)
     file(WRITE ${probe} "extern \"C\" __global__ void probe(int* p) { *p = 1; }\n")
-    execute_process(COMMAND ${ATTEST_NVCC} -arch=${ATTEST_NVIDIA_TARGET} -std=c++17 -cubin -o ${probe}.cubin ${probe}
+    execute_process(COMMAND ${ATTEST_NVCC} ${attest_nvidia_flags} -std=c++17 -o ${probe}.cubin ${probe}
       RESULT_VARIABLE status OUTPUT_VARIABLE why ERROR_VARIABLE why)
     if(status EQUAL 0)
       set(attest_nvcc ${ATTEST_NVCC} PARENT_SCOPE)
@@ -100,7 +102,7 @@ function(attest_code_object name source)
   if(attest_nvcc)
     set(output ${ATTEST_CODE_OBJECT_DIR}/${name}.${ATTEST_NVIDIA_TARGET}.cubin)
     attest_code_object_for(${output} ${source}
-      COMMAND ${attest_nvcc} -x cu -arch=${ATTEST_NVIDIA_TARGET} -cubin -lineinfo)
+      COMMAND ${attest_nvcc} ${attest_nvidia_flags} -lineinfo)
     list(APPEND outputs ${output})
   endif()
   add_custom_target(${name}_code_objects ALL DEPENDS ${outputs})

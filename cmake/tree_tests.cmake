@@ -16,7 +16,15 @@ foreach(header ${attest_all_headers})
   string(REPLACE "/" "." name ${header})
   set(unit ${PROJECT_BINARY_DIR}/headers/${name}.cpp)
   file(CONFIGURE OUTPUT ${unit} CONTENT "#include \"${header}\"\n")
-  if(header MATCHES "^kernels/" AND NOT host_includes)
+  if(header MATCHES "^kernels/.*hopper" AND NOT host_includes)  # for NVIDIA alone
+    if(attest_nvcc)
+      set(stamp ${PROJECT_BINARY_DIR}/headers/${name}.checked)
+      add_custom_command(OUTPUT ${stamp} DEPENDS ${unit} ${PROJECT_SOURCE_DIR}/${header} VERBATIM
+        COMMAND ${attest_nvcc} ${attest_nvidia_flags} -std=c++17 -I${PROJECT_SOURCE_DIR} -o ${stamp} ${unit}
+        COMMENT "Header ${header}")
+      list(APPEND attest_device_stamps ${stamp})
+    endif()
+  elseif(header MATCHES "^kernels/" AND NOT host_includes)
     set(stamp ${PROJECT_BINARY_DIR}/headers/${name}.checked)
     add_custom_command(OUTPUT ${stamp} DEPENDS ${unit} DEPFILE ${stamp}.d VERBATIM
       COMMAND ${attest_hip_clang} ${attest_amd_flags} --offload-arch=gfx942 -Werror -fsyntax-only -I${PROJECT_SOURCE_DIR} -MD -MT ${stamp} -MF ${stamp}.d ${unit}

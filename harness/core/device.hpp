@@ -105,6 +105,9 @@ class Device {
   virtual ~Device() = default;
   virtual std::string name() const = 0;    // "emu:gfx942"
   virtual std::string target() const = 0;  // "gfx942": which build of a code object it takes
+  // Compute units, or multiprocessors: how many workgroups run beside each other at least; 0: not
+  // known.
+  virtual int processors() const { return 0; }
   virtual std::string description() const { return name(); }  // the hardware: "NVIDIA H200"
   virtual bool is_emulated() const {
     return true;

@@ -40,7 +40,7 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual std::string_view name() const = 0;
-  virtual std::string_view summary() const = 0;                 // one line for `attest list`
+  virtual std::string_view summary() const = 0;  // one line for `attest list`
   // What it promises for this problem: of the build for gfx942, by which data is generated.
   virtual Contract contract(const Problem& problem) const = 0;
   // Of the build for a device's target, by which its output is judged.
@@ -51,6 +51,11 @@ class Kernel {
   virtual std::string why_unsupported(const Problem& problem) const = 0;
   // The number of splits it runs the problem with: the problem's own, or its rule's choice.
   virtual int num_splits(const Problem& problem) const = 0;
+  // The number of splits that keeps so many processors busy without waiting for each other: an
+  // engine's choice, where a problem does not name one.
+  virtual int num_splits_for(const Problem& problem, int /*processors*/) const {
+    return num_splits(problem);
+  }
   // Path of the code object for a device's target, below the code-object folder:
   // "mla_decode.gfx942.co".
   virtual std::string code_object(std::string_view target) const = 0;

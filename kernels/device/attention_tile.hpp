@@ -1,18 +1,13 @@
-// One wave's matrix products of attention over 16 heads and 16 tokens, and who holds what.
+// One wave's matrix products of attention over 16 heads and 16 tokens on AMD's matrix unit, and who
+// holds what: S^T = K Q^T and O^T = V^T P^T by v_mfma_f32_16x16x16_bf16, all 512 output columns in
+// one wave.
 //
-// A lane holds kLaneHeads heads x 4 tokens of the scores, and the same of P, which is exactly the
-// operand of the second product: P never leaves registers. Rows are read 16 bytes (8 columns) at a
-// time; the contraction order over columns is permuted, the same way for Q and K.
-//
-//            AMD wave64, v_mfma_f32_16x16x16_bf16      NVIDIA wave32, mma.sync.m16n8k16
-//   scores   S^T = K Q^T                               S = Q K^T
-//   output   O^T = V^T P^T                             O = P V
-//   columns  all 512 in one wave: 128 accumulators     256 in a wave; two waves share a group of
-//   tokens
+// A lane holds one head x 4 tokens of the scores, and the same of P, which is exactly the operand
+// of the second product: P never leaves registers. Rows are read 16 bytes (8 columns) at a time;
+// the contraction order over columns is permuted, the same way for Q and K.
 //
 // Layouts: CDNA3 ISA, "Matrix Arithmetic Instructions" (D of 16x16x16: row 4 * (lane / 16) + r,
-// column lane % 16; A and B: k = 4 * (lane / 16) + e); PTX ISA, "Matrix Fragments for
-// mma.m16n8k16".
+// column lane % 16; A and B: k = 4 * (lane / 16) + e).
 #pragma once
 #include "kernels/device/bf16.hpp"
 #include "kernels/device/gpu.hpp"
@@ -25,7 +20,6 @@ inline constexpr int kTileHeads = 16;
 inline constexpr int kBlocks = 4;   // column blocks of a wave's output
 inline constexpr int kColumns = 8;  // of one octet
 
-#if ATTEST_AMD
 inline constexpr int kLaneHeads = 1;
 inline constexpr int kKeyRows = 1;         // rows of K that a lane loads for a tile
 inline constexpr int kColumnParts = 1;     // waves that share the output columns of one tile
@@ -93,86 +87,6 @@ ATTEST_INLINE void add_values(Accumulator& o, const Probabilities& p, const Toke
   add_product(o, operand(v.word[0], v.word[1]), p);
 }
 ATTEST_INLINE void scale(Accumulator& o, const float (&factor)[kLaneHeads]) { o *= factor[0]; }
-#else
-inline constexpr int kLaneHeads = 2;
-inline constexpr int kKeyRows = 2;
-inline constexpr int kColumnParts = 2;
-inline constexpr int kBlockColumns = 64;
-inline constexpr int kStepsAtOnce = 2;
-ATTEST_INLINE int head_of(int lane, int h) { return lane / 4 + 8 * h; }
-ATTEST_INLINE int token_of(int lane, int k) { return 2 * (lane % 4) + k % 2 + 8 * (k / 2); }
-ATTEST_INLINE int key_token_of(int lane, int j) { return lane / 4 + 8 * j; }
-ATTEST_INLINE int key_octet_of(int lane) { return lane % 4; }
-ATTEST_INLINE int value_octet_of(int lane) { return lane / 4; }
-ATTEST_INLINE int quad_head(int r) { return r / 2; }
-ATTEST_INLINE int quad_octet_of(int lane, int r) { return 2 * (lane % 4) + r % 2; }
-ATTEST_INLINE bool leads_its_heads(int lane) { return lane % 4 == 0; }
-ATTEST_INLINE float max_over_tokens(float x) {
-  x = max_of(x, shuffle(x, lane_index() ^ 1));
-  return max_of(x, shuffle(x, lane_index() ^ 2));
-}
-ATTEST_INLINE float sum_over_tokens(float x) {
-  x += shuffle(x, lane_index() ^ 1);
-  return x + shuffle(x, lane_index() ^ 2);
-}
-
-struct Accumulator {
-  float value[4];
-  ATTEST_INLINE float operator[](int r) const { return value[r]; }
-};
-struct Probabilities {
-  Bits32 word[4];
-};
-
-ATTEST_INLINE void add_product(Accumulator& d, const Bits32 (&a)[4], Bits32 b0, Bits32 b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(d.value[0]), "+f"(d.value[1]), "+f"(d.value[2]), "+f"(d.value[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
-}
-
-// Q of the wave's 16 heads would take 144 of 255 registers: read again for every tile, from L1.
-template <int kSteps>
-class QueryTile {
- public:
-  ATTEST_INLINE void load(const Bits16* const (&row)[kLaneHeads]) {
-    for (int h = 0; h < kLaneHeads; ++h) row_[h] = row[h];
-  }
-  ATTEST_INLINE void add_scores(Accumulator (&chain)[2], int c,
-                                const Octet (&key)[kKeyRows]) const {
-    Octet q[kLaneHeads];
-    for (int h = 0; h < kLaneHeads; ++h) {
-      q[h] = load_octet(row_[h] + 32 * c + 8 * key_octet_of(lane_index()));
-    }
-    for (int j = 0; j < kKeyRows; ++j) {
-      for (int half = 0; half < 4; half += 2) {
-        const Bits32 a[4] = {q[0].word[half], q[1].word[half], q[0].word[half + 1],
-                             q[1].word[half + 1]};
-        add_product(chain[j], a, key[j].word[half], key[j].word[half + 1]);
-      }
-    }
-  }
-
- private:
-  const Bits16* row_[kLaneHeads];
-};
-
-ATTEST_INLINE void collect_scores(float (&score)[kLaneHeads][4], const Accumulator (&chain)[2]) {
-  for (int h = 0; h < kLaneHeads; ++h) {
-    for (int k = 0; k < 4; ++k) score[h][k] = chain[k / 2][2 * h + k % 2];
-  }
-}
-ATTEST_INLINE Probabilities to_probabilities(const float (&p)[kLaneHeads][4]) {
-  return {{pack_bf16(p[0][0], p[0][1]), pack_bf16(p[1][0], p[1][1]), pack_bf16(p[0][2], p[0][3]),
-           pack_bf16(p[1][2], p[1][3])}};
-}
-ATTEST_INLINE void add_values(Accumulator& o, const Probabilities& p, const TokenQuad& v) {
-  add_product(o, p.word, v.word[0], v.word[1]);
-}
-ATTEST_INLINE void scale(Accumulator& o, const float (&factor)[kLaneHeads]) {
-  for (int r = 0; r < 4; ++r) o.value[r] *= factor[quad_head(r)];
-}
-#endif
 
 // The first output column of the 8 that register r of block b holds over its 8 accumulators.
 ATTEST_INLINE int first_column_of(int lane, int part, int b, int r) {

@@ -6,7 +6,9 @@
 
 #if defined(__CUDACC__) && !defined(__HIP__)
 #define ATTEST_NVIDIA 1
-#define ATTEST_BOUNDS(threads, waves_per_simd) __launch_bounds__(threads)
+// Threads of a workgroup at most; workgroups of a multiprocessor at least, which share its 65,536
+// registers.
+#define ATTEST_BOUNDS(threads, residents) __launch_bounds__(threads, residents)
 #else
 #define ATTEST_AMD 1
 #define __global__ __attribute__((global))
@@ -15,8 +17,8 @@
 // Threads of a workgroup at most; waves of a SIMD at least, which is what shares out its 512
 // registers a lane. With 256 or fewer, accumulators are plain VGPRs, which need no moves to be
 // rescaled (LLVM: SIMachineFunctionInfo).
-#define ATTEST_BOUNDS(threads, waves_per_simd) \
-  __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(waves_per_simd)))
+#define ATTEST_BOUNDS(threads, residents) \
+  __attribute__((amdgpu_flat_work_group_size(1, threads), amdgpu_waves_per_eu(residents)))
 #endif
 #define ATTEST_INLINE __device__ inline __attribute__((always_inline))
 
@@ -80,15 +82,19 @@ ATTEST_INLINE int thread_index() { return static_cast<int>(threadIdx.x); }
 ATTEST_INLINE int block_x() { return static_cast<int>(blockIdx.x); }
 ATTEST_INLINE int block_y() { return static_cast<int>(blockIdx.y); }
 ATTEST_INLINE int block_z() { return static_cast<int>(blockIdx.z); }
+ATTEST_INLINE int grid_x() { return static_cast<int>(gridDim.x); }
+ATTEST_INLINE int grid_y() { return static_cast<int>(gridDim.y); }
+ATTEST_INLINE int grid_z() { return static_cast<int>(gridDim.z); }
 ATTEST_INLINE void barrier() { __syncthreads(); }
-// ex2.approx: 2^-22 relative; lg2.approx: 2^-22 absolute near 1, else 1 ulp. PTX ISA, "Floating
-// Point Instructions".
+// ex2.approx.ftz: 2^-22 relative (PTX ISA, "Floating Point Instructions: ex2"); log2f: 1 ulp (CUDA
+// C++ Programming Guide, "Mathematical Functions"), where lg2.approx would be 2^-22 absolute
+// near 1.
 ATTEST_INLINE float exp2_fast(float x) {
   float y;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
-ATTEST_INLINE float log2_fast(float x) { return __log2f(x); }
+ATTEST_INLINE float log2_fast(float x) { return log2f(x); }
 ATTEST_INLINE float reciprocal(float x) { return __frcp_rn(x); }
 ATTEST_INLINE bool wave_any(bool x) { return __any_sync(0xffffffffu, x) != 0; }
 ATTEST_INLINE Bits32 shuffle(Bits32 x, int from) { return __shfl_sync(0xffffffffu, x, from); }

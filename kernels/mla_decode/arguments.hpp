@@ -4,11 +4,13 @@
 
 namespace attest::mla_decode {
 
-inline constexpr int kDQk = 576;            // columns of Q and of a KV row: [latent 512 | RoPE 64]
-inline constexpr int kDV = 512;             // columns of V and O: the latent part of the same row
-inline constexpr int kThreads = 256;        // of a stage-1 workgroup
-inline constexpr int kMinSplitTokens = 64;  // no split but the last live one is shorter
-inline constexpr int kMaxBlockS = 64;       // splits that stage 2 weighs at a time, at most
+inline constexpr int kDQk = 576;      // columns of Q and of a KV row: [latent 512 | RoPE 64]
+inline constexpr int kDV = 512;       // columns of V and O: the latent part of the same row
+inline constexpr int kThreads = 256;  // of a stage-1 workgroup
+inline constexpr int kHopperThreads64 = 384;        // of one for 64 heads on sm_90
+inline constexpr int kHopperLdsBytes = 227 * 1024;  // of it on sm_90: all that a workgroup can have
+inline constexpr int kMinSplitTokens = 64;          // no split but the last live one is shorter
+inline constexpr int kMaxBlockS = 64;               // splits that stage 2 weighs at a time, at most
 
 #if defined(__HIP__) || defined(__CUDACC__)
 template <class T>

@@ -88,6 +88,18 @@ Contract contract_of(bool partials_are_fp32, int head_tile) {
   return contract;
 }
 
+bool is_nvidia(std::string_view target) { return target.starts_with("sm_"); }
+
+// stage1_hopper.hpp: one running max over 64 tokens; other instructions for exp2, log2 and 1/x.
+Contract contract_on_hopper(Contract contract) {
+  contract.arithmetic.exp_ulp = 2;   // ex2.approx.ftz: 2^-22
+  contract.arithmetic.log_ulp = 1;   // log2f
+  contract.arithmetic.divide_u = 2;  // div.rn and the product: 1 u each
+  contract.arithmetic.tile_tokens = 64;
+  contract.arithmetic.waves_per_split = 1;
+  return contract;
+}
+
 // By a word of harness/bucket.hpp. What no stage of the kernel did is the launcher's to explain.
 SourcePlace source_of_stage(std::string_view stage) {
   if (stage == "scores") {
@@ -127,8 +139,15 @@ class MlaDecode final : public Kernel {
     return problem.num_splits > 0 ? problem.num_splits
                                   : num_splits_rule(problem.b(), problem.max_s_q(), problem.h_q);
   }
+  int num_splits_for(const Problem& problem, int processors) const override {
+    const int tiles = ceil_div(problem.h_q, head_tile(problem.h_q));
+    return std::clamp(processors / (problem.b() * problem.max_s_q() * tiles), 1, kMaxSplits);
+  }
+  Contract contract_for(const Problem& problem, std::string_view target) const override {
+    return is_nvidia(target) ? contract_on_hopper(contract(problem)) : contract(problem);
+  }
   std::string code_object(std::string_view target) const override {
-    return "mla_decode." + std::string(target) + (target.starts_with("sm_") ? ".cubin" : ".co");
+    return "mla_decode." + std::string(target) + (is_nvidia(target) ? ".cubin" : ".co");
   }
 
   std::unique_ptr<Kernel> fresh() const override { return std::make_unique<MlaDecode>(*this); }
@@ -141,7 +160,7 @@ class MlaDecode final : public Kernel {
     stage1.add(stage1_arguments(problem, tensors, splits, partials_are_fp32_));
     const Outcome first =
         launch_symbol(device, module, "mla_decode_stage1_" + std::to_string(head_tile(problem.h_q)),
-                      stage1_grid(problem, splits), stage1);
+                      stage1_grid(problem, splits, device.target()), stage1);
     if (!first.ok() || splits == 1) return first;
     const LaunchConfig merge = stage2_grid(problem);
     KernelArguments stage2;
@@ -177,12 +196,17 @@ bool split_major(GridOrder order, int num_splits) {
   return order == GridOrder::kAuto ? num_splits % kXcds == 0 : order == GridOrder::kSplitMajor;
 }
 
-LaunchConfig stage1_grid(const Problem& problem, int num_splits) {
+LaunchConfig stage1_grid(const Problem& problem, int num_splits, std::string_view target) {
   const std::uint32_t z = dim(problem.max_s_q() * ceil_div(problem.h_q, head_tile(problem.h_q)));
   const Dim3 grid = split_major(problem.grid_order, num_splits)
                         ? Dim3{dim(num_splits), dim(problem.b()), z}
                         : Dim3{dim(problem.b()), dim(num_splits), z};
-  return {.grid = grid, .block = {kThreads, 1, 1}, .dynamic_lds_bytes = 0};
+  LaunchConfig config{.grid = grid, .block = {kThreads, 1, 1}, .dynamic_lds_bytes = 0};
+  if (is_nvidia(target)) {
+    config.dynamic_lds_bytes = kHopperLdsBytes;
+    if (head_tile(problem.h_q) == 64) config.block.x = kHopperThreads64;
+  }
+  return config;
 }
 
 LaunchConfig stage2_grid(const Problem& problem) {

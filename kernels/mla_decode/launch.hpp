@@ -1,6 +1,8 @@
 // Family A: dense paged MLA decode with split KV. contract.md says in words what contract() says as
 // data.
 #pragma once
+#include <string_view>
+
 #include "harness/core/kernel.hpp"
 
 namespace attest::mla_decode {
@@ -16,7 +18,7 @@ int block_s_rule(int num_splits);                  // splits that stage 2 weighs
 int d_split_rule(std::int64_t rows_of_grid);  // programs of stage 2 over the 512 columns of a row
 bool split_major(GridOrder order, int num_splits);  // splits on grid axis x
 
-LaunchConfig stage1_grid(const Problem& problem, int num_splits);
+LaunchConfig stage1_grid(const Problem& problem, int num_splits, std::string_view target);
 LaunchConfig stage2_grid(const Problem& problem);
 
 }  // namespace attest::mla_decode

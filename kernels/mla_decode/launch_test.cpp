@@ -130,6 +130,26 @@ TEST(MergeRules, BlockSIsTheNextPowerOfTwoUpTo64) {
   EXPECT_EQ(block_s_rule(256), 64);
 }
 
+TEST(SplitRule, ForAGpuFillsItsProcessorsOnce) {
+  const Kernel& kernel = fp32_partials();
+  EXPECT_EQ(kernel.num_splits_for(problem_of(1, 1, 16), 132), 132);
+  EXPECT_EQ(kernel.num_splits_for(problem_of(32, 1, 16), 132), 4);
+  EXPECT_EQ(kernel.num_splits_for(problem_of(1, 1, 128), 132), 66);  // two head tiles
+  EXPECT_EQ(kernel.num_splits_for(problem_of(128, 2, 16), 132), 1);
+  EXPECT_EQ(kernel.num_splits_for(problem_of(1, 1, 1), 1000), 256);
+}
+
+TEST(Contract, OnHopperIsWhatItsKernelDoes) {
+  const Problem problem = problem_of(1, 1, 16);
+  const Contract amd = fp32_partials().contract_for(problem, "gfx942");
+  EXPECT_EQ(to_text(amd), to_text(fp32_partials().contract(problem)));
+  const Arithmetic nvidia = fp32_partials().contract_for(problem, "sm_90").arithmetic;
+  EXPECT_EQ(nvidia.tile_tokens, 64);
+  EXPECT_EQ(nvidia.waves_per_split, 1);
+  EXPECT_EQ(nvidia.exp_ulp, 2);
+  EXPECT_TRUE(nvidia.schedule_declared);
+}
+
 TEST(MergeRules, DSplitDoublesUntilTheGridFillsTheGpu) {
   EXPECT_EQ(d_split_rule(1), 8);
   EXPECT_EQ(d_split_rule(38), 8);
@@ -141,10 +161,10 @@ TEST(MergeRules, DSplitDoublesUntilTheGridFillsTheGpu) {
 
 TEST(Grid, IsSplitMajorWhenTheXcdsDivideTheSplits) {
   const Problem problem = problem_of(5, 2, 20);
-  const LaunchConfig major = stage1_grid(problem, 16);
+  const LaunchConfig major = stage1_grid(problem, 16, "gfx942");
   EXPECT_EQ(major.grid.x, 16u);
   EXPECT_EQ(major.grid.y, 5u);
-  const LaunchConfig minor = stage1_grid(problem, 12);
+  const LaunchConfig minor = stage1_grid(problem, 12, "gfx942");
   EXPECT_EQ(minor.grid.x, 5u);
   EXPECT_EQ(minor.grid.y, 12u);
   for (const LaunchConfig& config : {major, minor}) {
@@ -154,12 +174,21 @@ TEST(Grid, IsSplitMajorWhenTheXcdsDivideTheSplits) {
   }
 }
 
+TEST(Grid, OnHopperAWorkgroupTakesAllTheSharedMemory) {
+  const LaunchConfig narrow = stage1_grid(problem_of(5, 2, 20), 16, "sm_90");
+  EXPECT_EQ(narrow.block.x, 256u);
+  EXPECT_EQ(narrow.dynamic_lds_bytes, 227u * 1024);
+  const LaunchConfig wide = stage1_grid(problem_of(5, 2, 128), 16, "sm_90");
+  EXPECT_EQ(wide.block.x, 384u);  // two warpgroups that attend, one that fetches
+  EXPECT_EQ(wide.dynamic_lds_bytes, 227u * 1024);
+}
+
 TEST(Grid, TheProblemsOrderOverridesTheRule) {
   Problem problem = problem_of(5, 1, 16);
   problem.grid_order = GridOrder::kSplitMajor;
-  EXPECT_EQ(stage1_grid(problem, 3).grid.x, 3u);
+  EXPECT_EQ(stage1_grid(problem, 3, "gfx942").grid.x, 3u);
   problem.grid_order = GridOrder::kSplitMinor;
-  EXPECT_EQ(stage1_grid(problem, 16).grid.x, 5u);
+  EXPECT_EQ(stage1_grid(problem, 16, "gfx942").grid.x, 5u);
 }
 
 TEST(Grid, StageTwoCoversEveryColumnOfEveryRow) {

@@ -1,11 +1,17 @@
 // Dense paged MLA decode with split KV: contract.md says what it promises, launch.cpp how it is
 // launched.
-#include "kernels/mla_decode/stage1.hpp"
+#include "kernels/device/gpu.hpp"
+#if ATTEST_AMD
+#include "kernels/mla_decode/stage1_cdna.hpp"
+#else
+#include "kernels/mla_decode/stage1_hopper.hpp"
+#endif
 #include "kernels/mla_decode/stage2.hpp"
 
 namespace attest::mla_decode {
 
-// Grid: {split, sequence} in either order, query token * head tiles + head tile. 256 threads.
+// Stage 1. Grid: {split, sequence} in either order, query token * head tiles + head tile. 256 threads.
+#if ATTEST_AMD
 extern "C" __global__ ATTEST_BOUNDS(kThreads, 2) void mla_decode_stage1_16(Stage1Arguments a) {
   __shared__ MergeBuffer buffer;
   const Program p = find_program<16>(a);
@@ -29,14 +35,33 @@ extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void mla_decode_stage1_64(Stage
   softmax.finish();
   store_64_heads(softmax, a, p, first_head, part);
 }
+#else
+extern __shared__ __align__(1024) unsigned char shared[];  // kHopperLdsBytes
 
-// Grid: slice of the columns * h + head, query token, sequence. 512 / D_SPLIT threads.
-extern "C" __global__ ATTEST_BOUNDS(kDV, 2) void mla_decode_stage2_fp32(Stage2Arguments a,
+extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void mla_decode_stage1_16(Stage1Arguments a) {
+  const Program p = find_program<16>(a);
+  if (p.live) Attend16(*reinterpret_cast<Shared16*>(shared), a, p).run();
+}
+
+extern "C" __global__ ATTEST_BOUNDS(kHopperThreads64, 1) void mla_decode_stage1_64(Stage1Arguments a) {
+  const Program p = find_program<64>(a);
+  if (p.live) Attend64(*reinterpret_cast<Shared64*>(shared), a, p).run();
+}
+#endif
+
+#if ATTEST_AMD
+inline constexpr int kStage2Residents = 2;
+#else
+inline constexpr int kStage2Residents = 3;
+#endif
+
+// Stage 2. Grid: slice of the columns * h + head, query token, sequence. 512 / D_SPLIT threads.
+extern "C" __global__ ATTEST_BOUNDS(kDV, kStage2Residents) void mla_decode_stage2_fp32(Stage2Arguments a,
                                                                         int columns) {
   merge_splits<float>(a, columns);
 }
 
-extern "C" __global__ ATTEST_BOUNDS(kDV, 2) void mla_decode_stage2_bf16(Stage2Arguments a,
+extern "C" __global__ ATTEST_BOUNDS(kDV, kStage2Residents) void mla_decode_stage2_bf16(Stage2Arguments a,
                                                                         int columns) {
   merge_splits<gpu::Bits16>(a, columns);
 }

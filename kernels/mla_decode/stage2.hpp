@@ -8,6 +8,7 @@
 namespace attest::mla_decode {
 
 inline constexpr int kLaneSplits = kMaxBlockS / gpu::kWaveSize;  // weights that a lane holds
+inline constexpr int kLoadsAtOnce = 8;                           // of outputs, added in order
 
 ATTEST_INLINE float max_over_wave(float x) {
   for (int step = 1; step < gpu::kWaveSize; step *= 2) {
@@ -75,11 +76,22 @@ ATTEST_INLINE void add_block(Merge& merge, const Stage2Arguments& a, gpu::Int64 
 #pragma unroll
   for (int j = 0; j < kLaneSplits; ++j) {
     const int here = gpu::min_of(end - first - gpu::kWaveSize * j, gpu::kWaveSize);
-    for (int i = 0; i < here; ++i) {
+    for (int i = 0; i < here; i += kLoadsAtOnce) {
       // A split that shows this row no token: its output is not even read, it may be NaN.
-      if (gpu::broadcast(lse[j], i) == gpu::minus_infinity()) continue;
-      const gpu::Int64 at = row + static_cast<gpu::Int64>(first + gpu::kWaveSize * j + i) * a.h;
-      merge.add(gpu::broadcast(weight[j], i), widen(o + at * kDV));
+      const auto counts = [&](int n) {
+        return i + n < here && gpu::broadcast(lse[j], i + n) != gpu::minus_infinity();
+      };
+      float value[kLoadsAtOnce];
+#pragma unroll
+      for (int n = 0; n < kLoadsAtOnce; ++n) {
+        const gpu::Int64 at =
+            row + static_cast<gpu::Int64>(first + gpu::kWaveSize * j + i + n) * a.h;
+        if (counts(n)) value[n] = widen(o + at * kDV);
+      }
+#pragma unroll
+      for (int n = 0; n < kLoadsAtOnce; ++n) {
+        if (counts(n)) merge.add(gpu::broadcast(weight[j], i + n), value[n]);
+      }
     }
   }
 }

@@ -17,8 +17,8 @@ struct QueryToken {
 ATTEST_INLINE QueryToken find_query_token(const Batch& batch, int sequence, int i) {
   const int begin = batch.qo_indptr[sequence];
   const int s_q = batch.qo_indptr[sequence + 1] - begin;
-  if (i >= s_q) return {};
   const int pages = batch.kv_indptr[sequence + 1] - batch.kv_indptr[sequence];
+  if (i >= s_q) return {};
   const int s_kv =
       pages == 0 ? 0 : ((pages - 1) << batch.page_shift) + batch.kv_last_page_len[sequence];
   const int visible = s_kv - s_q + i + 1;  // bottom-right aligned: the last query token sees all

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // CUdevice_attribute.
-constexpr int kMajor = 75, kMinor = 76;
+constexpr int kMajor = 75, kMinor = 76, kProcessors = 16;
 // CUfunction_attribute: the most dynamic shared memory; above 48 KiB it has to be asked for.
 constexpr int kMaxDynamicShared = 8;
 constexpr std::size_t kPlainShared = 48 * 1024;
@@ -48,6 +48,10 @@ class CudaDevice final : public Device {
   std::string target() const override { return "sm_90"; }
   std::string description() const override;
   bool is_emulated() const override { return false; }
+  int processors() const override {
+    int count = 0;
+    return driver_.device_attribute(&count, kProcessors, device_) == 0 ? count : 0;
+  }
   MatrixUnit matrix_unit() const override { return MatrixUnit::kHopperBf16; }
 
   Result<Module> load_module(const std::string& path) override;
