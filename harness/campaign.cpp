@@ -1,5 +1,7 @@
 #include "harness/campaign.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -97,39 +99,34 @@ class Crew {
   }
 
   void work() {
-    auto device = stand_.open_device();
-    if (device.ok()) {
-      while (const auto index = claim()) run(*index, **device);
+    auto runner = stand_.open();
+    if (runner.ok()) {
+      while (const auto index = claim()) run(*index, **runner);
     }
     const std::lock_guard lock(mutex_);
-    if (!device.ok() && trouble_.text.empty()) trouble_ = device.trouble();
+    if (!runner.ok() && trouble_.text.empty()) trouble_ = runner.trouble();
     --working_;
     changed_.notify_all();
   }
 
   // A case that fails a relation and is wrong by itself too goes by the reference's name for it,
   // which knows the stage. So one bug has one bucket, not one for each relation that it breaks.
-  void prefer_the_oracle(const Kernel& kernel, Device& device, Ran& ran) const {
+  static void prefer_the_oracle(CaseRunner& runner, Ran& ran) {
     Case alone = ran.c;
     alone.property = kOracle;
     if (alone == ran.c) return;
-    Verdict verdict = stand_.verify(kernel, device, alone);
+    Verdict verdict = runner.run_as_is(alone).verdict;
     if (is_failure(verdict.status)) ran.c = std::move(alone), ran.verdict = std::move(verdict);
   }
 
-  void run(std::int64_t index, Device& device) {
+  void run(std::int64_t index, CaseRunner& runner) {
     Ran ran{source_.at(index), {}, {}};
     ran.property = property_of(ran.c);
     if (events_.begins) events_.begins(index, ran.c);
-    const Kernel& kernel = *stand_.find_kernel(ran.c.kernel);
-    if (stand_.explore) {
-      Explored explored = stand_.explore(kernel, device, ran.c);
-      ran.c = std::move(explored.c);
-      ran.verdict = std::move(explored.verdict);
-    } else {
-      ran.verdict = stand_.verify(kernel, device, ran.c);
-    }
-    if (is_failure(ran.verdict.status)) prefer_the_oracle(kernel, device, ran);
+    CaseRecord record = runner.run(ran.c);
+    if (!record.planned.empty()) ran.c = *parse_token(record.token);
+    ran.verdict = std::move(record.verdict);
+    if (is_failure(ran.verdict.status)) prefer_the_oracle(runner, ran);
     const std::lock_guard lock(mutex_);
     ran_.emplace(index, std::move(ran));
     --running_;
@@ -152,7 +149,7 @@ class Crew {
   std::vector<std::thread> threads_;
 };
 
-constexpr std::int64_t kMostInfra = 20;  // before anything passed
+constexpr int kMostInfra = 20;  // in a row: nothing runs any more
 
 class Campaign {
  public:
@@ -199,7 +196,7 @@ class Campaign {
     share.failed += failed;
     if (verdict.status == Status::kPassed) note_ratios(ran);
     if (is_finding(verdict.status)) keep(index, ran);
-    if (verdict.status == Status::kInfra) note_infra(ran);
+    note_infra(ran);
     result_.seconds = seconds_since(begin_);
     if (events_.progress) events_.progress(result_);
   }
@@ -216,9 +213,14 @@ class Campaign {
   // The first is told. Where nothing else comes, it is the machine's or the code object's, not the
   // case's.
   void note_infra(const Ran& ran) {
+    if (ran.verdict.status != Status::kInfra) {
+      infra_in_a_row_ = 0;
+      return;
+    }
     if (result_.tally.infra == 1 && events_.failed) events_.failed(ran.c, ran.verdict, true);
-    if (result_.tally.infra >= kMostInfra && result_.tally.passed == 0) {
-      result_.trouble = {TroubleKind::kInfra, ran.verdict.reason};
+    if (++infra_in_a_row_ == kMostInfra) {
+      result_.trouble = {TroubleKind::kInfra, fmt::format("{} cases in a row, the last of them {}",
+                                                          kMostInfra, ran.verdict.reason)};
     }
   }
 
@@ -247,12 +249,12 @@ class Campaign {
   }
 
   Verdict verify(const Case& c) {
-    if (!device_) {
-      auto opened = stand_.open_device();
+    if (!runner_) {
+      auto opened = stand_.open();
       if (!opened.ok()) return verdict_of(opened.trouble(), c.kernel);
-      device_ = std::move(*opened);
+      runner_ = std::move(*opened);
     }
-    return stand_.verify(*stand_.find_kernel(c.kernel), *device_, c);
+    return runner_->run_as_is(c).verdict;
   }
 
   void do_some_work() {
@@ -304,10 +306,11 @@ class Campaign {
   const std::atomic<bool>& stop_;
   const Clock::time_point begin_ = Clock::now();
   CampaignResult result_;
-  std::unique_ptr<Device> device_;   // of reruns and shrinks
-  std::deque<std::size_t> waiting_;  // buckets that are to be run again and shrunk
+  std::unique_ptr<CaseRunner> runner_;  // of reruns and shrinks
+  std::deque<std::size_t> waiting_;     // buckets that are to be run again and shrunk
   std::optional<Shrinker> shrinker_;
   std::size_t at_ = 0;  // the bucket that is shrunk
+  int infra_in_a_row_ = 0;
   bool dismissed_ = false;
 };
 

@@ -14,22 +14,16 @@
 #include <vector>
 
 #include "fuzz/problems/plan_space.hpp"
+#include "harness/case_runner.hpp"
 #include "harness/case_source.hpp"
-#include "harness/core/device.hpp"
-#include "harness/schedules.hpp"
 #include "harness/shrink.hpp"
-#include "harness/verify.hpp"
 
 namespace attest {
 
 // What runs a campaign's cases.
 struct Stand {
-  std::function<Result<std::unique_ptr<Device>>()> open_device;  // one for each thread
-  std::function<const Kernel*(std::string_view)> find_kernel;
-  std::function<Verdict(const Kernel&, Device&, const Case&)> verify;
-  // Instead of `verify`, of a case that was not run before: it may be under another schedule that
-  // it fails.
-  std::function<Explored(const Kernel&, Device&, const Case&)> explore = {};
+  OpenRunner open;  // one for each thread, and one for what is run again
+  FindKernel find_kernel;
 };
 
 struct CampaignLimits {

@@ -76,15 +76,24 @@ void print_found(std::FILE* to, const Found& f, const std::string& options) {
   fmt::print(to, "    ./attest repro '{}'{}\n", to_token(f.smallest), options);
 }
 
+// A reason may have several lines.
+std::string indented(std::string text) {
+  constexpr std::string_view kNext = "\n         ";
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += kNext.size()) {
+    text.replace(at, 1, kNext);
+  }
+  return text;
+}
+
 constexpr std::size_t kNeverSeenShown = 8;
 
 }  // namespace
 
 std::string failure_text(const Case& c, const Verdict& verdict, const std::string& options) {
   std::string text = fmt::format("{:<8} {}\n         {}\n", to_string(verdict.status), to_token(c),
-                                 verdict.reason);
+                                 indented(verdict.reason));
   if (!verdict.blame.empty()) text += fmt::format("         blame {}\n", verdict.blame);
-  text += fmt::format("         bucket {}\n", verdict.bucket);
+  if (!verdict.bucket.empty()) text += fmt::format("         bucket {}\n", verdict.bucket);
   return text + fmt::format("         see it again: ./attest repro '{}'{}\n", to_token(c), options);
 }
 
@@ -167,7 +176,7 @@ void CampaignReport::shrunk(const Found& f) {
     fmt::print(text_, "         from {} to {}; {} tries, {:.1f} s; {}\n", shape_text(f.first),
                shape_text(f.smallest), f.tries, f.shrink_seconds, f.shrink_ended);
     fmt::print(text_, "         {}\n         see it again: ./attest repro '{}'{}\n",
-               f.verdict.reason, to_token(f.smallest), repro_options_);
+               indented(f.verdict.reason), to_token(f.smallest), repro_options_);
     std::fflush(text_);
   }
   Json json = to_json(f);

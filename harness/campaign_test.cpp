@@ -41,13 +41,27 @@ Verdict passing() {
   return verdict;
 }
 
-Stand stand_of(std::function<Verdict(const Case&)> judge) {
+// Judges a case by its looks; where others say so, under another schedule too.
+class Judge final : public CaseRunner {
+ public:
+  using Look = std::function<Verdict(const Case&)>;
+  using Explore = std::function<CaseRecord(const Case&)>;
+  Judge(Look look, Explore explore) : look_(std::move(look)), explore_(std::move(explore)) {}
+  CaseRecord run(const Case& c) override { return explore_ ? explore_(c) : run_as_is(c); }
+  CaseRecord run_as_is(const Case& c) override { return {to_token(c), look_(c), 0}; }
+
+ private:
+  Look look_;
+  Explore explore_;
+};
+
+Stand stand_of(Judge::Look look, Judge::Explore explore = {}) {
   static const FakeKernel kernel;
-  return {
-      .open_device = [] { return Result<std::unique_ptr<Device>>(std::make_unique<FakeDevice>()); },
-      .find_kernel = [](std::string_view) { return &kernel; },
-      .verify = [judge = std::move(judge)](const Kernel&, Device&,
-                                           const Case& c) { return judge(c); }};
+  return {.open =
+              [look = std::move(look), explore = std::move(explore)] {
+                return Result<std::unique_ptr<CaseRunner>>(std::make_unique<Judge>(look, explore));
+              },
+          .find_kernel = [](std::string_view) { return &kernel; }};
 }
 
 // Two bugs: one of long sequences, one of two heads or more where a length is a multiple of 50.
@@ -66,15 +80,17 @@ CampaignResult campaign(const Stand& stand, CampaignLimits limits, CampaignEvent
 }
 
 TEST(Campaign, KeepsTheScheduleUnderWhichACaseWasSeenToFail) {
-  Stand stand = stand_of([](const Case& c) {
+  const auto look = [](const Case& c) {
     return c.schedule.kind == ScheduleKind::kDelayed ? failing("a.b.c.fake") : passing();
-  });
-  stand.explore = [](const Kernel&, Device&, const Case& c) {
-    Explored explored{c, failing("a.b.c.fake")};
-    explored.c.schedule = {100, ScheduleKind::kDelayed};
-    return explored;
   };
-  const CampaignResult result = campaign(stand, {.cases = 3});
+  const auto explore = [](const Case& c) {
+    Case delayed = c;
+    delayed.schedule = {100, ScheduleKind::kDelayed};
+    CaseRecord record{to_token(delayed), failing("a.b.c.fake"), 0};
+    record.planned = to_token(c);
+    return record;
+  };
+  const CampaignResult result = campaign(stand_of(look, explore), {.cases = 3});
   ASSERT_EQ(result.found.size(), 1u);
   EXPECT_EQ(to_string(result.found[0].first.schedule), "d100");
   EXPECT_EQ(to_string(result.found[0].smallest.schedule), "d0");
@@ -185,12 +201,33 @@ TEST(Campaign, EndsAtItsFirstFailureWhenAsked) {
 
 TEST(Campaign, SaysWhyNoDeviceOpens) {
   Stand stand = stand_of(two_bugs);
-  stand.open_device = [] {
-    return Result<std::unique_ptr<Device>>(Trouble{TroubleKind::kInfra, "no such device"});
+  stand.open = [] {
+    return Result<std::unique_ptr<CaseRunner>>(Trouble{TroubleKind::kInfra, "no such device"});
   };
   const auto result = campaign(stand, {.cases = 10, .threads = 2});
   EXPECT_EQ(result.trouble.text, "no such device");
   EXPECT_EQ(result.cases, 0);
+}
+
+TEST(Campaign, EndsWhereNothingElseThanTheMachinesTroubleComesAnyMore) {
+  std::int64_t told = 0;
+  CampaignEvents events;
+  events.failed = [&](const Case&, const Verdict&, bool) { ++told; };
+  const auto lost = [](const Case& c) {
+    Verdict verdict = passing();
+    // One is no sign.
+    const bool is_lost = c.problem.s_kv[0] == 10 || c.problem.s_kv[0] >= 30;
+    if (is_lost) verdict = verdict_of({TroubleKind::kInfra, "the device is gone"}, c.kernel);
+    return verdict;
+  };
+  const auto result = campaign(stand_of(lost), {.cases = 1000, .threads = 2}, events);
+  EXPECT_GE(result.cases, 50);
+  EXPECT_LT(result.cases, 200);  // what had begun is finished
+  EXPECT_EQ(result.tally.passed, 29);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(result.trouble.kind, TroubleKind::kInfra);
+  EXPECT_NE(result.trouble.text.find("20 cases in a row"), std::string::npos);
+  EXPECT_NE(result.trouble.text.find("the device is gone"), std::string::npos);
 }
 
 TEST(Campaign, TellsOfASuspectButCountsNoFailure) {

@@ -27,6 +27,7 @@ std::vector<std::string_view> askable(const DrawFrom& from, const Case& c) {
   std::vector<std::string_view> names;
   const Kernel& kernel = kernel_of(from, c);
   for (const Property* property : all_properties()) {
+    if (property->needs_schedules() && !from.is_emulated) continue;
     if (wanted(from, property->name()) && property->why_not(c, kernel).empty()) {
       names.push_back(property->name());
     }

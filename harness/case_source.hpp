@@ -28,6 +28,7 @@ struct DrawFrom {
   std::uint64_t seed = 1;
   std::vector<const Kernel*> kernels;
   std::vector<std::string> properties = {};  // by name, "trajectory" among them; none: all
+  bool is_emulated = true;                   // else what needs a choice of schedules is not asked
 };
 
 // Cases at random: half of them agree with the reference, the rest share the other properties and

@@ -81,6 +81,17 @@ Result<Done> known_properties(const std::vector<std::string>& names) {
   return Done{};
 }
 
+Result<Done> can_be_asked(const CommonOptions& common, const DeviceFacts& device,
+                          const std::vector<std::string>& properties) {
+  for (const std::string& name : properties) {
+    const Property* const property = find_property(name);
+    if (device.is_emulated || property == nullptr || !property->needs_schedules()) continue;
+    return usage(fmt::format("--property {}: it says nothing on {}, which chooses its own schedule",
+                             name, common.device));
+  }
+  return Done{};
+}
+
 // The corpus' cases of these kernels.
 std::vector<Case> of_kernels(const std::vector<CorpusCase>& kept,
                              const std::vector<const Kernel*>& kernels) {
@@ -108,31 +119,6 @@ int exit_code_of(Tally tally) {
   return exit_code(tally);
 }
 
-// `ledger` outlives it.
-Stand stand_of(const CommonOptions& common, const Ledger& ledger) {
-  Stand stand;
-  stand.open_device = [common] {
-    return open_device(
-        common.device,
-        {.threads = 1, .instruction_budget = kInstructionBudget, .checks = common.checks});
-  };
-  stand.find_kernel = [](std::string_view name) { return find_kernel(name); };
-  VerifyOptions options{.code_objects = common.code_objects, .threads = 1, .ariths = common.ariths};
-  stand.verify = [&ledger, options](const Kernel& kernel, Device& device, const Case& c) {
-    return verify_with_ledger(ledger, kernel, device, c, options);
-  };
-  if (common.schedules == 0) return stand;
-  VerifyOptions explored = options;
-  explored.schedules = common.schedules;
-  stand.explore = [verify = stand.verify, explored](const Kernel& kernel, Device& device,
-                                                    const Case& c) {
-    return explore_schedules(kernel, device, c, explored, [&](const Case& of_schedule) {
-      return verify(kernel, device, of_schedule);
-    });
-  };
-  return stand;
-}
-
 }  // namespace
 
 int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
@@ -154,13 +140,25 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
   const auto ledger = Ledger::open(common.ledger);
   if (!ledger.ok()) return report_trouble(ledger.trouble());
   for (const std::string& line : ledger->warnings()) fmt::print(stderr, "attest: {}\n", line);
+  if (request.isolate && common.schedules > 0) {
+    return report_trouble(usage("--isolate takes no --schedules"));
+  }
+  const auto device = facts_of_device(common.device);
+  if (!device.ok()) return report_trouble(device.trouble());
+  if (const auto asked = can_be_asked(common, *device, request.properties); !asked.ok()) {
+    return report_trouble(asked.trouble());
+  }
   const auto out = open_out_file(request.out, "fuzz", "fuzz.jsonl");
   if (!out.ok()) return report_trouble(out.trouble());
 
-  const DrawFrom from{request.seed, *kernels, request.properties};
+  const DrawFrom from{request.seed, *kernels, request.properties, device->is_emulated};
   const auto source = after(of_kernels(*corpus, *kernels),
                             request.target.empty() ? random_cases(from) : climbing_cases(from));
-  const Stand stand = stand_of(common, *ledger);
+  const Stand stand{runners_of({.common = common,
+                                .isolated = request.isolate || !device->is_emulated,
+                                .workers = common.threads + 1},
+                               *ledger),
+                    find_kernel};
   stop_on_interrupt();
   std::vector<std::FILE*> journals = {out->file.get()};
   if (common.json) journals.push_back(stdout);

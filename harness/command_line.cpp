@@ -29,6 +29,7 @@ struct Parsed {
   SoundnessOptions soundness;
   DetectRequest detect;
   FuzzRequest fuzz;
+  CrosscheckRequest crosscheck;
   SelftestRequest selftest;
   JudgeRequest judge;
   ReportRequest report;
@@ -41,7 +42,7 @@ struct Parsed {
   std::string checks = "none", ariths = "fma";
   NightlyRequest nightly;
   std::string out, token, unit, standalone;
-  int worker_parent = 0;
+  WorkerRequest worker;
   std::function<int()> command;
 };
 
@@ -182,6 +183,14 @@ void add_fuzz(CLI::App& app, Parsed& parsed) {
   add_fuzz_options(fuzz, request);
 }
 
+void add_crosscheck(CLI::App& app, Parsed& parsed) {
+  CrosscheckRequest& request = parsed.crosscheck;
+  CLI::App& sub =
+      add_command(app, parsed, "crosscheck", "the same cases on two devices: the same verdicts?",
+                  [&] { return command_crosscheck(parsed.common, request); });
+  add_crosscheck_options(sub, request);
+}
+
 void add_selftest(CLI::App& app, Parsed& parsed) {
   SelftestRequest& request = parsed.selftest;
   CLI::App& sub =
@@ -217,13 +226,16 @@ void add_list(CLI::App& app, Parsed& parsed) {
   add_ledger(list, parsed.common);
 }
 
-// What `nightly` starts.
+// What other commands start.
 void add_worker(CLI::App& app, Parsed& parsed) {
-  CLI::App& worker = add_command(app, parsed, "worker", "judge cases that a nightly names", [&] {
-    return command_worker(parsed.common, parsed.worker_parent);
-  });
+  WorkerRequest& request = parsed.worker;
+  CLI::App& worker = add_command(app, parsed, "worker", "judge cases that its parent names",
+                                 [&] { return command_worker(parsed.common, request); });
   worker.group("");  // not in --help
-  worker.add_option("--parent", parsed.worker_parent, "the process that started it")->required();
+  worker.add_option("--parent", request.parent, "the process that started it")->required();
+  worker.add_flag("--drawn", request.drawn, "short limits, no second oracle");
+  worker.add_option("--launcher", request.launcher, "of a mutant");
+  worker.add_option("--control-objects", request.control_objects, "folder, of the control case");
   add_ledger(worker, parsed.common);
   add_emulation(worker, parsed);
 }
@@ -275,6 +287,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
   add_soundness(app, parsed);
   add_detect(app, parsed);
   add_fuzz(app, parsed);
+  add_crosscheck(app, parsed);
   add_report(app, parsed);
   add_compare(app, parsed.command);
   add_history(app, parsed.command);
@@ -301,6 +314,20 @@ Outcome check_user_objects(const std::string& path, const std::string& by_defaul
   if (path == by_default || std::filesystem::exists(path, none)) return Done{};
   return Trouble{TroubleKind::kUsage,
                  fmt::format("--code-object {}: there is no such file or folder", path)};
+}
+
+// On hardware they would do nothing, and say nothing about it.
+static Outcome check_emulation(const CommonOptions& common) {
+  if (common.device.starts_with("emu:")) return Done{};
+  const char* const option = common.checks.any()                       ? "--check"
+                             : common.ariths != CommonOptions{}.ariths ? "--arith"
+                             : common.schedules > 0                    ? "--schedules"
+                                                                       : nullptr;
+  if (option == nullptr) return Done{};
+  return Trouble{TroubleKind::kUsage,
+                 fmt::format("{}: only an emulator has it, and --device {} is none; leave it out, "
+                             "or take emu:gfx942",
+                             option, common.device)};
 }
 
 static int run_arguments(int argc, const char* const* argv) {
@@ -336,6 +363,7 @@ static int run_arguments(int argc, const char* const* argv) {
   const auto ariths = parse_ariths(parsed.ariths);
   if (!ariths.ok()) return report_trouble(ariths.trouble());
   parsed.common.ariths = *ariths;
+  if (const Outcome o = check_emulation(parsed.common); !o.ok()) return report_trouble(o.trouble());
   const Outcome there = check_user_objects(parsed.common.code_object, given_objects);
   if (!there.ok()) return report_trouble(there.trouble());
   external::set_user_objects(parsed.common.code_object);

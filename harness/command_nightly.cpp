@@ -21,6 +21,7 @@
 #include "harness/result_files.hpp"
 #include "harness/run_header.hpp"
 #include "harness/shard.hpp"
+#include "harness/worker.hpp"
 #include "reports/history/history.hpp"
 #include "reports/run/say.hpp"
 
@@ -139,28 +140,6 @@ Result<Prepared> resume_run(const CommonOptions& common, NightlyRequest request,
     task.plan = part_of(*plan, shard);
   }
   return prepared;
-}
-
-// Each worker's share of the free memory, less a tenth: what the parent and others need.
-std::int64_t share_of_memory(int jobs) {
-  const std::int64_t available = available_memory_bytes();
-  return available <= 0 ? 0 : available / jobs / 10 * 9;
-}
-
-std::vector<std::string> worker_arguments(const CommonOptions& common, int threads) {
-  std::vector<std::string> arguments = {
-      "worker",         "--device",          common.device, "--threads",  std::to_string(threads),
-      "--code-objects", common.code_objects, "--ledger",    common.ledger};
-  const auto add = [&](const std::string& option, const std::string& value) {
-    arguments.insert(arguments.end(), {option, value});
-  };
-  if (!common.code_object.empty()) add("--code-object", common.code_object);
-  if (common.checks.any()) arguments.push_back("--check=" + to_string(common.checks));
-  std::vector<std::string_view> ariths;
-  for (const Arith arith : common.ariths) ariths.push_back(to_string(arith));
-  add("--arith", fmt::format("{}", fmt::join(ariths, ",")));
-  if (common.schedules > 0) add("--schedules", std::to_string(common.schedules));
-  return arguments;
 }
 
 void fill_in(const CommonOptions& common, const NightlyRequest& request,

@@ -82,7 +82,39 @@ void add_fuzz_options(CLI::App& fuzz, FuzzRequest& request) {
   fuzz.add_option("--shrink-seconds", request.shrink_seconds, "for each bucket")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
+  fuzz.add_flag("--isolate", request.isolate,
+                "run cases in worker processes, so that one that ends the program costs itself "
+                "alone; always so on a GPU");
   fuzz.add_option("--out", request.out, "folder of fuzz.jsonl; default: a new one in attest-out/");
+}
+
+void add_crosscheck_options(CLI::App& sub, CrosscheckRequest& request) {
+  sub.remove_option(sub.get_option("--device"));
+  const auto sort_out = [&request](const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      (word.starts_with("v1:") ? request.tokens : request.devices).push_back(word);
+    }
+  };
+  CLI::Option* const words = sub.add_option_function<std::vector<std::string>>(
+      "devices", sort_out,
+      "two devices, see `attest list`; then tokens, where cases are not drawn");
+  words->required();
+  CLI::Option* const against = sub.add_option(
+      "--against", request.against,
+      "in place of the one device, its recorded verdicts: of --save, or results.jsonl of "
+      "any run");
+  sub.add_option("--save", request.save,
+                 "of one device alone: keep its verdicts in this file, for --against")
+      ->excludes(against);
+  sub.add_option("--cases", request.cases, "how many are drawn, as fuzz draws them")
+      ->check(CLI::Range(1, 1 << 30))
+      ->excludes(against)
+      ->capture_default_str();
+  sub.add_option("--seed", request.seed, "what they are drawn from")
+      ->excludes(against)
+      ->capture_default_str();
+  sub.add_option("--out", request.out,
+                 "folder of crosscheck.jsonl; default: a new one in attest-out/");
 }
 
 void add_selftest_options(CLI::App& sub, SelftestRequest& request) {

@@ -13,6 +13,7 @@ void add_judge_options(CLI::App& judge, JudgeRequest& request);
 void add_soundness_options(CLI::App& sub, SoundnessOptions& options);
 void add_detect_options(CLI::App& detect, DetectRequest& request);
 void add_fuzz_options(CLI::App& fuzz, FuzzRequest& request);
+void add_crosscheck_options(CLI::App& sub, CrosscheckRequest& request);
 void add_selftest_options(CLI::App& sub, SelftestRequest& request);
 void add_list_options(CLI::App& list, ListRequest& request);
 void add_console(CLI::App& command, ConsoleOptions& console);

@@ -14,7 +14,7 @@
 namespace attest {
 namespace {
 
-void print_problem(const Case& c, const Kernel& kernel) {
+void print_problem(const Case& c, const Kernel& kernel, const Device& device) {
   const Problem& p = c.problem;
   fmt::print("case        {}\n", to_token(c));
   fmt::print("kernel      {}: {}\n", kernel.name(), kernel.summary());
@@ -30,7 +30,9 @@ void print_problem(const Case& c, const Kernel& kernel) {
   }
   fmt::print("splits      {}, of which at most {} are live\n", splits, live);
   fmt::print("data        {}, seed {}\n", c.distribution, c.seed.value);
-  fmt::print("schedule    {}: {}\n", to_string(c.schedule), in_words(c.schedule));
+  fmt::print("schedule    {}\n", device.is_emulated()
+                                     ? to_string(c.schedule) + ": " + in_words(c.schedule)
+                                     : "the device's own: the token's has no effect");
 }
 
 void print_worst(const Worst& w) {
@@ -156,7 +158,7 @@ int command_repro(const CommonOptions& common, const std::string& token,
   const Kernel& kernel = *find_kernel(known->kernel);
   VerifyOptions options{common.code_objects, common.threads, {}, true, common.ariths};
   const Case c = shown_case(common, kernel, **device, *known, options);
-  print_problem(c, kernel);
+  print_problem(c, kernel, **device);
   fmt::print("device      {}; {}\n", common.device, machine_text());
 
   StageClock clock;

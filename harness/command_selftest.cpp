@@ -186,8 +186,7 @@ int command_selftest(const CommonOptions& common, const SelftestRequest& request
   if (request.replay) return replay(*mutants, request, common, build);
 
   SelftestOptions options = request.options;
-  options.threads = common.threads;
-  options.device = common.device;
+  options.common = common;
   if (mutants->empty()) return exit_code(Tally{});
   fmt::print(stderr, "{} mutants on {}, {}\n", mutants->size(), common.device, machine_text());
   const std::vector<Trial> trials = run_selftest(

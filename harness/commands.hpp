@@ -6,27 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/core/check_report.hpp"
+#include "harness/common_options.hpp"
 #include "harness/core/trouble.hpp"
 #include "harness/selection.hpp"
 #include "harness/selftest.hpp"
 #include "harness/soundness.hpp"
-#include "reports/console.hpp"
 
 namespace attest {
-
-struct CommonOptions {
-  std::string device = "emu:gfx942";
-  std::string code_objects;     // folder
-  std::string code_object;      // the user's own: a file or a folder (kernels/external)
-  int threads = 0;              // of the host
-  bool json = false;            // machine-readable stdout
-  ConsoleOptions console = {};  // of what is printed for people
-  std::string ledger = "none";  // file of known failures (ledger.hpp)
-  std::vector<Arith> ariths = {Arith::kFma};  // of an emulator; each in turn
-  CheckSet checks;    // of the execution; a device without an emulator has none
-  int schedules = 0;  // beside a case's own
-};
 
 using RunFiles = std::map<std::string, std::string>;  // by format: the file that it is wanted in
 
@@ -48,6 +34,16 @@ struct FuzzRequest {
   std::string target;                            // "ratio": climb; empty: at random
   std::string out;                               // folder of the journal
   double shrink_seconds = 60;
+  bool isolate = false;  // as on a GPU: cases in worker processes
+};
+
+struct CrosscheckRequest {
+  std::vector<std::string> devices;
+  std::vector<std::string> tokens;  // none: `cases` that are drawn
+  std::int64_t cases = 1000;
+  std::uint64_t seed = 1;
+  std::string save, against;  // files of one device's verdicts
+  std::string out;            // folder of the journal
 };
 
 struct SelftestRequest {
@@ -107,6 +103,7 @@ int command_bench_reference(const CommonOptions& common, const std::string& mark
 int command_export(const CommonOptions& common, const std::string& token, const std::string& path);
 int command_judge(const CommonOptions& common, const JudgeRequest& request);
 int command_fuzz(const CommonOptions& common, const FuzzRequest& request);
+int command_crosscheck(const CommonOptions& common, const CrosscheckRequest& request);
 int command_selftest(const CommonOptions& common, const SelftestRequest& request);
 int command_detect(const CommonOptions& common, const DetectRequest& request);
 

@@ -221,15 +221,16 @@ class Workshop {
   fs::path root_, folder_, work_;
 };
 
-Result<std::shared_ptr<void>> open_launcher(const std::string& path) {
-  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr)
+}  // namespace
+
+Result<BuiltMutant> open_mutant(const std::string& code_objects, const std::string& launcher) {
+  void* const handle = dlopen(launcher.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
     return Trouble{TroubleKind::kInfra,
                    fmt::format("cannot load a mutant's launcher: {}", dlerror())};
-  return std::shared_ptr<void>(handle, dlclose);
+  }
+  return BuiltMutant(code_objects, std::shared_ptr<void>(handle, dlclose), launcher);
 }
-
-}  // namespace
 
 std::unique_ptr<Kernel> BuiltMutant::make_kernel(std::string_view name) const {
   if (launcher_ == nullptr) {
@@ -257,15 +258,10 @@ Result<BuiltMutant> build_mutant(const Mutant& mutant, const BuildOptions& optio
     const Outcome built = Workshop(mutant, root, folder).build(*edited, affected, options);
     if (!built.ok()) return built.trouble();
   }
-  std::shared_ptr<void> launcher;
-  if (!affected.launcher.empty()) {
-    auto opened = open_launcher(folder / "launcher.so");
-    if (!opened.ok()) return opened.trouble();
-    launcher = std::move(*opened);
-  }
   const std::string code_objects =
       affected.device.empty() ? options.code_objects : (folder / "code_objects").string();
-  return BuiltMutant(code_objects, std::move(launcher));
+  if (affected.launcher.empty()) return BuiltMutant(code_objects, nullptr);
+  return open_mutant(code_objects, folder / "launcher.so");
 }
 
 }  // namespace attest

@@ -20,8 +20,11 @@ struct BuildOptions {
 
 class BuiltMutant {
  public:
-  BuiltMutant(std::string code_objects, std::shared_ptr<void> launcher)
-      : code_objects_(std::move(code_objects)), launcher_(std::move(launcher)) {}
+  BuiltMutant(std::string code_objects, std::shared_ptr<void> launcher,
+              std::string launcher_path = {})
+      : code_objects_(std::move(code_objects)),
+        launcher_(std::move(launcher)),
+        launcher_path_(std::move(launcher_path)) {}
 
   // The folder of code objects, as VerifyOptions and execute() take it.
   const std::string& code_objects() const { return code_objects_; }
@@ -29,11 +32,16 @@ class BuiltMutant {
   // launcher is edited; null when no kernel has the name. Its code lies in this object, which must
   // outlive it.
   std::unique_ptr<Kernel> make_kernel(std::string_view name) const;
+  const std::string& launcher_path() const { return launcher_path_; }  // empty: none is edited
 
  private:
   std::string code_objects_;
   std::shared_ptr<void> launcher_;  // of dlopen; null where no launcher is edited
+  std::string launcher_path_;
 };
+
+// One that was built, from its files. Trouble kInfra: the launcher cannot be loaded.
+Result<BuiltMutant> open_mutant(const std::string& code_objects, const std::string& launcher);
 
 // Trouble: kUsage when the mutant does not apply, edits nothing that is built, or does not compile
 // (with the compiler's first lines); kInfra when the machine cannot build.

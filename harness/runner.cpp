@@ -37,14 +37,12 @@ void stop_on_interrupt() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-CaseRecord run_case(const Case& c, Device& device, const VerifyOptions& options,
-                    const Ledger& ledger) {
-  const Kernel* const kernel = find_kernel(c.kernel);
-  ATTEST_CHECK(kernel != nullptr);
+CaseRecord run_case(const Kernel& kernel, const Case& c, Device& device,
+                    const VerifyOptions& options, const Ledger& ledger) {
   CaseRecord record{to_token(c), {}, 0};
   const auto begin = Clock::now();
-  Explored explored = explore_schedules(*kernel, device, c, options, [&](const Case& of_schedule) {
-    return verify_with_ledger(ledger, *kernel, device, of_schedule, options);
+  Explored explored = explore_schedules(kernel, device, c, options, [&](const Case& of_schedule) {
+    return verify_with_ledger(ledger, kernel, device, of_schedule, options);
   });
   if (std::string shown = to_token(explored.c); shown != record.token) {
     record.planned = std::exchange(record.token, std::move(shown));
@@ -52,6 +50,13 @@ CaseRecord run_case(const Case& c, Device& device, const VerifyOptions& options,
   record.verdict = std::move(explored.verdict);
   record.total_ms = ms_since(begin);
   return record;
+}
+
+CaseRecord run_case(const Case& c, Device& device, const VerifyOptions& options,
+                    const Ledger& ledger) {
+  const Kernel* const kernel = find_kernel(c.kernel);
+  ATTEST_CHECK(kernel != nullptr);
+  return run_case(*kernel, c, device, options, ledger);
 }
 
 Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,

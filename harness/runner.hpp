@@ -19,8 +19,11 @@ namespace attest {
 extern std::atomic<bool> stop_requested;
 void stop_on_interrupt();
 
-// One case, from its inputs to a verdict in the light of the ledger; it names a kernel that exists.
-// The record lacks what the run alone knows: phase, at_s, tries.
+// One case, from its inputs to a verdict in the light of the ledger. The record lacks what the run
+// alone knows: phase, at_s, tries.
+CaseRecord run_case(const Kernel& kernel, const Case& c, Device& device,
+                    const VerifyOptions& options, const Ledger& ledger);
+// Of a kernel of the catalog.
 CaseRecord run_case(const Case& c, Device& device, const VerifyOptions& options,
                     const Ledger& ledger);
 

@@ -55,20 +55,22 @@ std::uint64_t seed_of(const Trial& trial, const SelftestOptions& options) {
 void fuzz(const BuiltMutant& built, const SelftestOptions& options, const std::atomic<bool>& stop,
           Trial& trial) {
   const Kernels kernels(built);
-  const Stand stand{
-      .open_device =
-          [&] {
-            return open_device(options.device,
-                               {.threads = 1, .instruction_budget = kInstructionBudget});
-          },
-      .find_kernel = [&](std::string_view name) { return kernels.find(name); },
-      .verify =
-          [&](const Kernel& kernel, Device& device, const Case& c) {
-            return verify(kernel, device, c, {.code_objects = built.code_objects(), .threads = 1});
-          }};
-  const auto source = random_cases({seed_of(trial, options), kernels.all(), options.properties});
+  static const Ledger kNone;
+  const int threads = std::max(1, options.common.threads / options.jobs);
+  const FindKernel find = [&](std::string_view name) { return kernels.find(name); };
+  CommonOptions common = options.common;
+  common.code_objects = built.code_objects();
+  const Stand stand{runners_of({.common = common,
+                                .isolated = options.isolated,
+                                .workers = options.jobs * (threads + 1),
+                                .launcher = built.launcher_path(),
+                                .control_objects = options.common.code_objects},
+                               kNone, find),
+                    find};
+  const auto source = random_cases(
+      {seed_of(trial, options), kernels.all(), options.properties, options.is_emulated});
   CampaignLimits limits{.seconds = options.seconds,
-                        .threads = options.threads,
+                        .threads = threads,
                         .reruns = 1,
                         .buckets = 2,  // a suspect may come first
                         .shrink = options.shrink};

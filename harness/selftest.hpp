@@ -20,8 +20,10 @@ struct SelftestOptions {
   std::int64_t cases = 120;
   std::int64_t benign_cases = 500;           // all of which a benign one runs
   std::vector<std::string> properties = {};  // none: all
-  int threads = 1;
-  std::string device = "emu:gfx942";
+  CommonOptions common = {};                 // where, and on how many threads in all
+  int jobs = 1;                              // mutants at a time, which share the threads
+  bool isolated = false;                     // cases in worker processes
+  bool is_emulated = true;                   // the device
   ShrinkLimits shrink;
 };
 

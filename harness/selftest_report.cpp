@@ -115,7 +115,7 @@ std::string selftest_markdown(const std::vector<Trial>& trials, const SelftestOp
       "kill {:.2f} s (the next mutant is built beside it, in {:.1f} s, and kept). Each mutant had "
       "{:.0f} s to be "
       "killed; one that failed went on to {} cases, for the matrix.\n\n",
-      command, machine, options.device, s.killed, s.defects, 100 * s.score(), s.false_alarms,
+      command, machine, options.common.device, s.killed, s.defects, 100 * s.score(), s.false_alarms,
       s.benign, s.median_kill_seconds, s.median_build_seconds, options.seconds, options.cases);
   text += fmt::format(
       "{} of {} were shrunk to b <= 2, h <= 16, s_kv <= 128; the longest shrink took {:.1f} s.\n\n",

@@ -152,7 +152,11 @@ Verdict verify_property(const Kernel& kernel, Device& device, const Case& c,
                         const VerifyOptions& options) {
   const Property* const property = find_property(c.property);
   ATTEST_CHECK(property != nullptr);
-  if (const std::string why = property->why_not(c, kernel); !why.empty()) {
+  std::string why = property->why_not(c, kernel);
+  if (property->needs_schedules() && !device.is_emulated()) {
+    why = fmt::format("{} chooses its own schedule", device.name());
+  }
+  if (!why.empty()) {
     Verdict verdict;
     verdict.status = Status::kSkipped;
     verdict.reason = fmt::format("{}: {} says nothing of it: {}", kernel.name(), c.property, why);

@@ -241,6 +241,23 @@ TEST(VerifyProperty, SaysWhichElementDiffersInDecimalAndInBits) {
   EXPECT_EQ(verdict.wrong, 1);
 }
 
+TEST(VerifyProperty, SkipsTheOrderOfWorkWhereTheDeviceAloneChoosesIt) {
+  struct Hardware : FakeDevice {
+    bool is_emulated() const override { return false; }
+  } hardware;
+  Case c;
+  c.kernel = "fake_kernel";
+  c.problem.s_kv = {5};
+  c.problem.s_q = {1};
+  c.property = "schedule";
+  const Suspect kernel({});
+  const Verdict verdict = verify_property(kernel, hardware, c, {});
+  EXPECT_EQ(verdict.status, Status::kSkipped);
+  EXPECT_NE(verdict.reason.find("fake chooses its own schedule"), std::string::npos);
+  FakeDevice emulator;
+  EXPECT_EQ(verify_property(kernel, emulator, c, {}).status, Status::kPassed);
+}
+
 TEST(VerifyProperty, TurnsTroubleIntoItsStatus) {
   for (const auto& [kind, status] :
        {std::pair{TroubleKind::kCrashed, Status::kCrashed}, {TroubleKind::kHung, Status::kHung}}) {

@@ -1,6 +1,8 @@
 #include "harness/worker.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,9 +13,14 @@
 #include <new>
 #include <utility>
 
+#include "harness/case_runner.hpp"
+#include "harness/case_source.hpp"
+#include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/ledger.hpp"
 #include "harness/line_socket.hpp"
+#include "harness/machine.hpp"
+#include "harness/mutant_build.hpp"
 #include "harness/runner.hpp"
 #include "reports/run/verdict_json.hpp"
 
@@ -47,38 +54,80 @@ CaseRecord of_trouble(const std::string& token, const Trouble& trouble) {
 
 // A drawn case that fails a relation and is wrong by itself too goes by the reference's name for
 // it, which knows the stage: so one bug has one bucket, not one for each relation that it breaks.
-CaseRecord prefer_the_oracle(CaseRecord record, Case c, Device& device,
+CaseRecord prefer_the_oracle(CaseRecord record, const Kernel& kernel, Case c, Device& device,
                              const VerifyOptions& options, const Ledger& ledger) {
   if (!is_failure(record.verdict.status) || c.property == kOracle) return record;
   c.property = kOracle;
-  CaseRecord alone = run_case(c, device, options, ledger);
+  CaseRecord alone = run_case(kernel, c, device, options, ledger);
   if (!is_failure(alone.verdict.status)) return record;
   alone.planned = record.planned_token();
   alone.total_ms += record.total_ms;
   return alone;
 }
 
-CaseRecord judge(const Json& told, Device& device, VerifyOptions options, const Ledger& ledger) {
+// What runs the cases that a worker is told.
+struct Stage {
+  Device& device;
+  VerifyOptions options;
+  std::string control_objects;
+  const Ledger& ledger;
+  const BuiltMutant* mutant;  // null: there is none
+
+  std::unique_ptr<Kernel> kernel(const std::string& name) const {
+    return mutant == nullptr ? find_kernel(name)->fresh() : mutant->make_kernel(name);
+  }
+};
+
+CaseRecord run_control(const Case& c, const Stage& stage) {
+  VerifyOptions options = stage.options;
+  options.code_objects = stage.control_objects;
+  return run_case(*find_kernel(c.kernel), c, stage.device, options, {});
+}
+
+CaseRecord judge(const Json& told, const Stage& stage) {
   const bool is_control = told.contains("control");
   const std::string token = told.at(is_control ? "control" : "run").get<std::string>();
   const auto c = known_case(token);
   if (!c.ok()) return of_trouble(token, c.trouble());
-  if (is_control) options.code_objects = ATTEST_CODE_OBJECT_DIR;
   if (before_case) before_case(token);
   try {
-    if (is_control) return run_case(*c, device, options, {});
-    CaseRecord record = run_case(*c, device, options, ledger);
-    const bool is_drawn = told.value("drawn", false);
-    return is_drawn ? prefer_the_oracle(std::move(record), *c, device, options, ledger) : record;
+    if (is_control) return run_control(*c, stage);
+    const auto kernel = stage.kernel(c->kernel);
+    if (kernel == nullptr) return of_trouble(token, unknown_kernel(c->kernel));
+    CaseRecord record = run_case(*kernel, *c, stage.device, stage.options, stage.ledger);
+    if (!told.value("drawn", false)) return record;
+    return prefer_the_oracle(std::move(record), *kernel, *c, stage.device, stage.options,
+                             stage.ledger);
   } catch (const std::bad_alloc&) {
     return of_trouble(token, {TroubleKind::kInfra, "out of memory on the host"});
   }
 }
 
+// Behind a fault or a hang a GPU refuses everything to the process.
+bool is_lost(Device& device) { return !device.is_emulated() && !device.synchronize().ok(); }
+
 std::string one_line(const Json& json) {
   std::string line = to_line(json);
   line.pop_back();
   return line;
+}
+
+// Null where none is wanted.
+Result<std::unique_ptr<BuiltMutant>> mutant_of(const CommonOptions& common,
+                                               const WorkerRequest& request) {
+  if (request.launcher.empty()) return std::unique_ptr<BuiltMutant>();
+  auto mutant = open_mutant(common.code_objects, request.launcher);
+  if (!mutant.ok()) return mutant.trouble();
+  return std::make_unique<BuiltMutant>(std::move(*mutant));
+}
+
+DeviceOptions device_options(const CommonOptions& common, const WorkerRequest& request) {
+  DeviceOptions options{.threads = common.threads, .checks = common.checks};
+  if (request.drawn) {
+    options.instruction_budget = kInstructionBudget;
+    options.launch_limit_s = kDrawnLaunchSeconds;
+  }
+  return options;
 }
 
 int say_trouble(LineSocket& parent, const Trouble& trouble) {
@@ -89,28 +138,55 @@ int say_trouble(LineSocket& parent, const Trouble& trouble) {
 
 }  // namespace
 
-int command_worker(const CommonOptions& common, int parent) {
+int command_worker(const CommonOptions& common, const WorkerRequest& request) {
   if (!has_socket()) {
-    return report_trouble({TroubleKind::kUsage,
-                           "worker is what `attest nightly` starts; alone it has nothing to do"});
+    return report_trouble(
+        {TroubleKind::kUsage,
+         "worker is what other commands of attest start; alone it has nothing to do"});
   }
-  if (!become_worker(parent)) return 4;
+  if (!become_worker(request.parent)) return 4;
   LineSocket socket(kWorkerSocket);
   const auto ledger = Ledger::open(common.ledger);
   if (!ledger.ok()) return say_trouble(socket, ledger.trouble());
-  const auto device =
-      open_device(common.device, {.threads = common.threads, .checks = common.checks});
+  const auto mutant = mutant_of(common, request);
+  if (!mutant.ok()) return say_trouble(socket, mutant.trouble());
+  const auto device = open_device(common.device, device_options(common, request));
   if (!device.ok()) return say_trouble(socket, device.trouble());
-  VerifyOptions options{common.code_objects, common.threads, {}, true, common.ariths};
+  VerifyOptions options{common.code_objects, common.threads, {}, !request.drawn, common.ariths};
   options.schedules = common.schedules;
+  const std::string& control = request.control_objects;
+  const Stage stage{**device, options, control.empty() ? ATTEST_CODE_OBJECT_DIR : control, *ledger,
+                    mutant->get()};
   socket.send(one_line({{"ready", (*device)->target()}}));
   while (socket.receive(true)) {
     while (const auto line = socket.next_line()) {
-      const CaseRecord record = judge(Json::parse(*line), **device, options, *ledger);
-      if (!socket.send(one_line(to_json(record)))) return 4;
+      Json answer = to_json(judge(Json::parse(*line), stage));
+      if (is_lost(**device)) answer["leaves"] = true;
+      if (!socket.send(one_line(answer))) return 4;
     }
   }
   return 0;
+}
+
+std::vector<std::string> worker_arguments(const CommonOptions& common, int threads) {
+  std::vector<std::string> arguments = {
+      "worker",         "--device",          common.device, "--threads",  std::to_string(threads),
+      "--code-objects", common.code_objects, "--ledger",    common.ledger};
+  const auto add = [&](const std::string& option, const std::string& value) {
+    arguments.insert(arguments.end(), {option, value});
+  };
+  if (!common.code_object.empty()) add("--code-object", common.code_object);
+  if (common.checks.any()) arguments.push_back("--check=" + to_string(common.checks));
+  std::vector<std::string_view> ariths;
+  for (const Arith arith : common.ariths) ariths.push_back(to_string(arith));
+  add("--arith", fmt::format("{}", fmt::join(ariths, ",")));
+  if (common.schedules > 0) add("--schedules", std::to_string(common.schedules));
+  return arguments;
+}
+
+std::int64_t share_of_memory(int workers) {
+  const std::int64_t available = available_memory_bytes();
+  return available <= 0 ? 0 : available / workers / 10 * 9;
 }
 
 }  // namespace attest

@@ -121,6 +121,7 @@ class WorkerPool::Worker {
       return abandon();
     }
     process_ = std::move(*started);
+    leaves_ = false;
     oom_kills_before_ = oom_kills();
     enter(State::kStarting, pool_.options_.start_limit_s);
   }
@@ -140,7 +141,10 @@ class WorkerPool::Worker {
   void heed(const std::string& line) {
     try {
       const Json json = Json::parse(line);
-      if (state_ != State::kStarting) return ended(answered(case_of(json)));
+      if (state_ != State::kStarting) {
+        leaves_ = json.value("leaves", false);
+        return ended(answered(case_of(json)));
+      }
       if (json.contains("trouble")) {
         const bool is_usage = json.value("usage", false);
         pool_.trouble_ = {is_usage ? TroubleKind::kUsage : TroubleKind::kInfra,
@@ -196,7 +200,7 @@ class WorkerPool::Worker {
   void finish(Decision decision) {
     if (decision.record.total_ms == 0) decision.record.total_ms = 1000 * seconds_since(begin_);
     // What a process leaves behind of a case is not the next one's.
-    if (process_ && is_over(pool_.options_.memory_bytes / 2)) process_.reset();
+    if (process_ && (leaves_ || is_over(pool_.options_.memory_bytes / 2))) process_.reset();
     state_ = process_ ? State::kIdle : State::kAbsent;
     first_.reset();
     const Job job = *std::exchange(job_, std::nullopt);
@@ -214,6 +218,7 @@ class WorkerPool::Worker {
   double limit_s_ = 0;               // of the state
   std::int64_t oom_kills_before_ = 0;
   int failed_starts_ = 0;
+  bool leaves_ = false;  // it runs nothing else
 };
 
 WorkerPool::WorkerPool(PoolOptions options, JobSource& source, const Ledger& ledger)

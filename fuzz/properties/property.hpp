@@ -76,6 +76,8 @@ class Property {
   // Why the property says nothing about the case; empty when it applies. The kernel takes the
   // case's problem.
   virtual std::string why_not(const Case& c, const Kernel& kernel) const = 0;
+  // Whether it says nothing where the device alone chooses the order of its work.
+  virtual bool needs_schedules() const { return false; }
   // Only where it applies.
   virtual Result<Checked> check(const Case& c, Lab& lab) const = 0;
 };

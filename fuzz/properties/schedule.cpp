@@ -16,6 +16,8 @@ class ScheduleSeeds final : public TwiceProperty {
   ScheduleSeeds()
       : TwiceProperty("schedule", "the order of workgroups and waves does not show in a bit") {}
 
+  bool needs_schedules() const override { return true; }
+
  protected:
   Result<Launch> other(const Launch& first, Lab& lab, std::string& words) const override {
     Case c = first.c;

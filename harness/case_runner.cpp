@@ -1,0 +1,121 @@
+#include "harness/case_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "harness/case_source.hpp"
+#include "harness/device/device_list.hpp"
+#include "harness/machine.hpp"
+#include "harness/runner.hpp"
+#include "harness/worker.hpp"
+
+namespace attest {
+namespace {
+
+// Without an answer from a worker for so long it hangs: of a case that was drawn, with all its
+// launches, each of which has a limit of its own.
+constexpr double kDrawnCaseSeconds = 120;
+
+class DeviceRunner final : public CaseRunner {
+ public:
+  DeviceRunner(std::unique_ptr<Device> device, VerifyOptions options, const Ledger& ledger,
+               FindKernel find)
+      : device_(std::move(device)),
+        options_(std::move(options)),
+        ledger_(ledger),
+        find_(std::move(find)) {
+    as_is_ = options_;
+    as_is_.schedules = 0;
+  }
+  CaseRecord run(const Case& c) override {
+    return run_case(*find_(c.kernel), c, *device_, options_, ledger_);
+  }
+  CaseRecord run_as_is(const Case& c) override {
+    return run_case(*find_(c.kernel), c, *device_, as_is_, ledger_);
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  VerifyOptions options_, as_is_;
+  const Ledger& ledger_;
+  FindKernel find_;
+};
+
+class IsolatedRunner final : public CaseRunner, private JobSource {
+ public:
+  IsolatedRunner(PoolOptions options, double limit_s, const Ledger& ledger)
+      : limit_s_(limit_s), pool_(std::move(options), *this, ledger) {}
+
+  CaseRecord run(const Case& c) override {
+    const std::string token = to_token(c);
+    job_ = Job{.token = token, .limit_s = limit_s_};
+    while (!record_ && pool_.trouble().text.empty()) pool_.step();
+    job_.reset();
+    if (record_) return *std::exchange(record_, std::nullopt);
+    return {token, verdict_of({TroubleKind::kInfra, pool_.trouble().text}, c.kernel), 0};
+  }
+
+ private:
+  std::optional<Job> next() override { return std::exchange(job_, std::nullopt); }
+  void ended(const Job&, CaseRecord record) override { record_ = std::move(record); }
+
+  double limit_s_;
+  std::optional<Job> job_;
+  std::optional<CaseRecord> record_;
+  WorkerPool pool_;
+};
+
+}  // namespace
+
+Result<DeviceFacts> facts_of_device(const std::string& device) {
+  const auto opened = open_device(device, {.threads = 1});
+  if (!opened.ok()) return opened.trouble();
+  return DeviceFacts{(*opened)->target(), (*opened)->is_emulated()};
+}
+
+std::string target_of_device(std::string_view device) {
+  constexpr std::string_view kEmulator = "emu:";
+  if (device.starts_with(kEmulator)) return std::string(device.substr(kEmulator.size()));
+  return device.starts_with("cuda:") ? "sm_90" : "";
+}
+
+std::unique_ptr<CaseRunner> isolated_runner(PoolOptions options, double limit_s,
+                                            const Ledger& ledger) {
+  return std::make_unique<IsolatedRunner>(std::move(options), limit_s, ledger);
+}
+
+OpenRunner runners_of(const DrawnCases& cases, const Ledger& ledger, FindKernel find) {
+  const CommonOptions& common = cases.common;
+  if (cases.isolated) {
+    PoolOptions options;
+    options.workers = {worker_arguments(common, 1)};
+    const std::string control =
+        cases.control_objects.empty() ? common.code_objects : cases.control_objects;
+    auto& arguments = options.workers.front();
+    arguments.insert(arguments.end(), {"--drawn", "--control-objects", control});
+    if (!cases.launcher.empty()) {
+      arguments.insert(arguments.end(), {"--launcher", cases.launcher});
+    }
+    options.memory_bytes = share_of_memory(cases.workers);
+    return [options, &ledger]() -> Result<std::unique_ptr<CaseRunner>> {
+      return isolated_runner(options, kDrawnCaseSeconds, ledger);
+    };
+  }
+  VerifyOptions options{.code_objects = common.code_objects, .threads = 1, .ariths = common.ariths};
+  options.schedules = common.schedules;
+  const DeviceOptions of_device{.threads = 1,
+                                .instruction_budget = kInstructionBudget,
+                                .checks = common.checks,
+                                .launch_limit_s = kDrawnLaunchSeconds};
+  return [name = common.device, options, of_device, &ledger,
+          find = std::move(find)]() -> Result<std::unique_ptr<CaseRunner>> {
+    auto device = open_device(name, of_device);
+    if (!device.ok()) return device.trouble();
+    return std::unique_ptr<CaseRunner>(
+        std::make_unique<DeviceRunner>(std::move(*device), options, ledger, find));
+  };
+}
+
+}  // namespace attest

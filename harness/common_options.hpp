@@ -1,0 +1,25 @@
+// What most commands take.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "harness/core/arith.hpp"
+#include "harness/core/check_report.hpp"
+#include "reports/console.hpp"
+
+namespace attest {
+
+struct CommonOptions {
+  std::string device = "emu:gfx942";
+  std::string code_objects;     // folder
+  std::string code_object;      // the user's own: a file or a folder (kernels/external)
+  int threads = 0;              // of the host
+  bool json = false;            // machine-readable stdout
+  ConsoleOptions console = {};  // of what is printed for people
+  std::string ledger = "none";  // file of known failures (ledger.hpp)
+  std::vector<Arith> ariths = {Arith::kFma};  // of an emulator; each in turn
+  CheckSet checks;    // of the execution; a device without an emulator has none
+  int schedules = 0;  // beside a case's own
+};
+
+}  // namespace attest
