@@ -1,0 +1,208 @@
+#!/usr/bin/env bash
+# The device run, in parts that each end within nine minutes on an H200 with 16 cores (harness/h200/README.md).
+# shellcheck disable=SC2317  # parts are called by their names
+usage() {
+  cat <<'USAGE'
+usage: harness/h200/run.sh [options] PART OUTDIR
+
+Runs one part, writes the log and the results of every step into OUTDIR/PART, and prints a table of the steps last.
+Parts:
+  smoke       the GPU's test programs, the smoke suite, a short bench of kernels
+  bench       kernels over the whole table, the reference, verification end to end
+  suites      tier full of the nightly, then the two real suites once more by themselves
+  fuzz        cases that are drawn: 50,000 (--cases) from seed 1 (--seed)
+  selftest    the mutants of the kernels, prebuilt in the bundle, are fuzzed
+  sanitizer   compute-sanitizer memcheck, racecheck and initcheck over the cases of the suites
+  crosscheck  1,000 drawn tokens (--cases) on the emulator and on the device
+  stress      replayed graphs, disturbed repeats, forced orders of arrival
+Options:
+  --device D   default: cuda:0
+  --cases N    of fuzz, crosscheck and sanitizer (there: at most so many tokens for each tool)
+  --seed S     of fuzz and crosscheck; default: 1
+  --minutes M  that the part may take; default: 9
+  --quick      little of everything: a trial of this script
+Exit code: 0 when every step passed; 1 when one failed; 2 usage; 4 the machine lacks something.
+It runs in an unpacked bundle (bundle.sh), or in a built tree: ATTEST_PROGRAM names the program where it is another than
+bin/attest or build/host/bin/attest.
+USAGE
+}
+set -uo pipefail
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
+
+say() { printf 'run: %s\n' "$*" >&2; }
+die() { say "$1"; exit "${2:-4}"; }
+
+device=cuda:0 cases='' seed=1 minutes=9 quick='' part='' out=''
+number() { [[ ${2-} =~ ^[1-9][0-9]*$ ]] || die "$1 takes a number" 2; }
+while (($#)); do
+  case $1 in
+    -h | --help) usage; exit 0 ;;
+    --device) device=${2-}; [[ $device ]] || die "--device takes a name" 2; shift ;;
+    --cases) number "$@"; cases=$2; shift ;;
+    --seed) number "$@"; seed=$2; shift ;;
+    --minutes) number "$@"; minutes=$2; shift ;;
+    --quick) quick=yes ;;
+    -*) usage >&2; die "no such option: $1" 2 ;;
+    *) if [[ -z $part ]]; then part=$1; elif [[ -z $out ]]; then out=$1; else die "too many arguments: $1" 2; fi ;;
+  esac
+  shift
+done
+[[ $out ]] || { usage >&2; die "name a part and a folder" 2; }
+mkdir -p "$out/$part" || die "cannot write to $out"
+out=$(cd -- "$out/$part" && pwd)
+
+cd -- "$root" || die "there is no $root"
+attest=${ATTEST_PROGRAM-}
+for program in bin/attest build/host/bin/attest; do
+  [[ $attest ]] || [[ ! -x $program ]] || attest=$program
+done
+[[ -x $attest ]] || die "there is neither bin/attest nor build/host/bin/attest in $root: unpack a bundle, or build"
+tests=$(dirname -- "$attest")
+end=$((SECONDS + 60 * minutes))
+names=() codes=() spent=() lines=()
+
+left() { echo $((end - SECONDS)); }
+# of QUICK FULL: what the part takes.
+of() { if [[ $quick ]]; then echo "$1"; else echo "$2"; fi; }
+
+# note NAME CODE SECONDS LINE: a row of the table.
+note() { names+=("$1") codes+=("$2") spent+=("$3") lines+=("$4"); }
+
+# step NAME COMMAND...: its output goes to NAME.log. The first Ctrl-C of `timeout` lets attest end in order.
+step() {
+  local name=$1 begin=$SECONDS code seconds
+  shift
+  seconds=$(left)
+  if ((seconds < 5)); then
+    note "$name" 3 0 "not begun: the part's time is spent"
+    return
+  fi
+  say "$name: $*"
+  { printf '$ %s\n' "$*"; timeout --signal=INT --kill-after=20 "$seconds" "$@"; } >"$out/$name.log" 2>&1 </dev/null
+  code=$?
+  note "$name" "$code" $((SECONDS - begin)) "$(summary_of "$out/$name.log")"
+}
+
+# The line that says what came of it.
+summary_of() {
+  grep -E 'cases: |PASSED|FAILED|killed|tokens on|GB/s \(|launches' "$1" | tail -n 1 | cut -c1-110 | grep . ||
+    tail -n 1 "$1" | cut -c1-110
+}
+
+has() { "$attest" --help | grep -qE "^  $1 "; }
+
+gpu_tests() {
+  local program
+  for program in "$tests"/attest_gpu*_test; do
+    [[ -x $program ]] || { note gpu_tests 0 0 "none is here"; return; }
+    step "$(basename -- "$program")" "$program"
+  done
+}
+
+part_smoke() {
+  step doctor "$attest" list
+  gpu_tests
+  step smoke_suite "$attest" nightly --tier smoke --device "$device" --out "$out/nightly"
+  step bench_kernels "$attest" bench kernels --device "$device" --heads 16,128 \
+    --lengths "$(of 128 8192)" --batches "$(of 1,2 1,32)" --out "$out/bench_kernels.md"
+}
+
+part_bench() {
+  if [[ $quick ]]; then
+    step bench_kernels "$attest" bench kernels --device "$device" --lengths 128 --batches 1,2 --out "$out/bench_kernels.md"
+  else
+    step bench_kernels "$attest" bench kernels --device "$device" --out "$out/bench_kernels.md"
+    step bench_kernels_64 "$attest" bench kernels --device "$device" --heads 64 --lengths 8192,65536 \
+      --out "$out/bench_kernels_64.md"
+    step bench_reference "$attest" bench reference --device "$device" --out "$out/bench_reference.md"
+  fi
+  step bench_verify "$attest" bench verify --device "$device" --cases "$(of 20 5000)" --out "$out/bench_verify.md"
+  step bench_verify_1 "$attest" bench verify --device "$device" --cases "$(of 5 500)" --threads 1 \
+    --out "$out/bench_verify_1.md"
+}
+
+part_suites() {
+  step nightly "$attest" nightly --tier "$(of smoke full)" --device "$device" --out "$out/nightly"
+  step ragged "$attest" run --device "$device" --suite ragged --jsonl "$out/ragged.jsonl"
+  [[ $quick ]] ||
+    step prefix_boundary "$attest" run --device "$device" --suite prefix_boundary --jsonl "$out/prefix_boundary.jsonl"
+}
+
+part_fuzz() {
+  step fuzz "$attest" fuzz --device "$device" --cases "${cases:-$(of 50 50000)}" --seed "$seed" \
+    --corpus "$out/corpus" --out "$out/fuzz"
+}
+
+part_selftest() {
+  local some=()
+  [[ -z $quick ]] || some=(--mutant drop_last_token --mutant lse_in_base_2 --cases 30 --benign-cases 30)
+  step selftest "$attest" selftest --device "$device" --out "$out/selftest.md" "${some[@]}"
+}
+
+part_crosscheck() {
+  step crosscheck "$attest" crosscheck emu:gfx942 "$device" --cases "${cases:-$(of 20 1000)}" --seed "$seed" \
+    --out "$out/crosscheck"
+}
+
+part_stress() {
+  local how
+  for how in replay repeat order; do
+    step "stress_$how" "$attest" stress "$how" --device "$device"
+  done
+}
+
+# Tokens of the suites. In an order that has every kind early: what there is no time for is not all of one kind.
+suite_tokens() {
+  "$attest" list --plan 1 --tier full --json | sed -nE 's/^ *"token": "(.*)",?$/\1/p' | sort -u |
+    awk '{ at[NR] = $0 } END { for (i = 0; i < 7; ++i) for (n = 1; n <= NR; ++n) if (n % 7 == i) print at[n] }'
+}
+
+# sanitize TOOL SECONDS: in groups, so that what is done when the time is spent counts.
+sanitize() {
+  local tool=$1 until=$((SECONDS + $2)) begin=$SECONDS group=8 done=0 errors=0 code=0 ended=0 log=$out/$1.log
+  : >"$log"
+  while ((done < ${#tokens[@]} && SECONDS < until)); do
+    timeout --signal=INT --kill-after=20 $((until - SECONDS + 30)) \
+      compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 99 --print-limit 20 \
+      "$attest" run --device "$device" "${tokens[@]:done:group}" >"$out/group.log" 2>&1 </dev/null
+    ended=$?
+    cat "$out/group.log" >>"$log"
+    [[ $ended != 124 && $ended != 137 ]] || break  # the time is spent: not covered
+    errors=$((errors + $(sed -nE 's/.*(ERROR|RACECHECK) SUMMARY: ([0-9]+) (error|hazard).*/\2/p' "$out/group.log" |
+      awk '{ n += $1 } END { print n + 0 }')))
+    grep -qE '(ERROR|RACECHECK) SUMMARY' "$out/group.log" || { code=4; break; }
+    ((ended == 0)) || code=1
+    done=$((done + group < ${#tokens[@]} ? done + group : ${#tokens[@]}))
+  done
+  rm -f "$out/group.log"
+  ((errors == 0)) || code=1
+  ((done > 0 || code > 0)) || code=3
+  note "$tool" "$code" $((SECONDS - begin)) "$errors errors in $done of ${#tokens[@]} cases"
+}
+
+part_sanitizer() {
+  command -v compute-sanitizer >/dev/null || PATH=$PATH:/usr/local/cuda/bin
+  command -v compute-sanitizer >/dev/null || die "there is no compute-sanitizer here (NVIDIA's CUDA toolkit)"
+  local tool share
+  mapfile -t tokens < <(suite_tokens | head -n "${cases:-$(of 8 100000)}")
+  ((${#tokens[@]})) || die "attest lists no tokens"
+  share=$(($(left) / 3 - 10))
+  for tool in memcheck racecheck initcheck; do sanitize "$tool" "$share"; done
+}
+
+declare -F "part_$part" >/dev/null || { rmdir "$out" 2>/dev/null; usage >&2; die "no such part: $part" 2; }
+if [[ $part == crosscheck || $part == stress ]] && ! has "$part"; then die "this attest has no command '$part'"; fi
+"part_$part"
+
+worst=0
+{
+  printf '%-22s %6s %6s  %s\n' step code s 'what came of it'
+  for ((i = 0; i < ${#names[@]}; ++i)); do
+    printf '%-22s %6s %6s  %s\n' "${names[i]}" "${codes[i]}" "${spent[i]}" "${lines[i]}"
+    ((codes[i] == 0)) || worst=1
+  done
+} >"$out/table.txt"
+((${#names[@]})) || worst=1
+for code in "${codes[@]}"; do ((code == 0)) || worst=1; done
+cat "$out/table.txt"
+exit "$worst"
