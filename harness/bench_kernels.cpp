@@ -7,6 +7,7 @@
 
 #include "harness/bench_kernels_instruments.hpp"
 #include "harness/bench_kernels_sets.hpp"
+#include "harness/bench_kernels_stages.hpp"
 #include "harness/core/poison.hpp"
 #include "harness/judge.hpp"
 #include "harness/oracle_verdict.hpp"
@@ -51,20 +52,41 @@ int sets_for(const Problem& problem, const KernelBenchOptions& options) {
 // Whole rounds of the sets, so that the next replay begins where this one did.
 int launches_for(int sets, int least) { return (least + sets - 1) / sets * sets; }
 
-// One launch before, so that what a runtime loads at first use is not loaded within the capture.
-Result<Graph> capture(const Kernel& kernel, Device& device, Module module, const Problem& problem,
-                      const InputSets& sets, int launches) {
-  const Outcome first = kernel.launch(device, module, problem, sets.tensors(0));
+// What is measured at one point.
+struct Setup {
+  const Kernel& kernel;
+  Device& device;
+  Module module;
+  const Problem& problem;
+  const InputSets& sets;
+};
+
+// How many launches the kernel is. What a runtime loads at first use is loaded before any capture.
+Result<int> launch_once(const Setup& setup) {
+  StageDevice counting(setup.device, StageDevice::kAll);
+  const Outcome first =
+      setup.kernel.launch(counting, setup.module, setup.problem, setup.sets.tensors(0));
   if (!first.ok()) return first.trouble();
-  if (const Outcome ended = device.synchronize(); !ended.ok()) return ended.trouble();
-  if (const Outcome begun = device.begin_capture(); !begun.ok()) return begun.trouble();
+  if (const Outcome ended = setup.device.synchronize(); !ended.ok()) return ended.trouble();
+  return counting.launches();
+}
+
+// Times of a graph of so many launches, of one stage of each or of all.
+Result<Times> time_graph(const Setup& setup, int stage, int launches,
+                         const KernelBenchOptions& options) {
+  if (const Outcome begun = setup.device.begin_capture(); !begun.ok()) return begun.trouble();
+  StageDevice device(setup.device, stage);
   Outcome launched = Done{};
   for (int i = 0; i < launches && launched.ok(); ++i) {
-    launched = kernel.launch(device, module, problem, sets.tensors(i % sets.count()));
+    device.begin_kernel();
+    launched = setup.kernel.launch(device, setup.module, setup.problem,
+                                   setup.sets.tensors(i % setup.sets.count()));
   }
-  const auto graph = device.end_capture();
+  const auto graph = setup.device.end_capture();
   if (!launched.ok()) return launched.trouble();
-  return graph;
+  if (!graph.ok()) return graph.trouble();
+  return time_work(setup.device, options.warm_ups, options.timings,
+                   [&] { return setup.device.replay(*graph); });
 }
 
 // One sequence of the last launch, whose partial results are those that are still there; all
@@ -131,10 +153,10 @@ Result<KernelSpeed> bench_kernel(const Kernel& kernel, Device& device, const Ben
                     .num_splits = kernel.num_splits(problem),
                     .sets = sets.count(),
                     .launches = launches_for(sets.count(), options.launches)};
-  const auto graph = capture(kernel, device, *module, problem, sets, speed.launches);
-  if (!graph.ok()) return graph.trouble();
-  const auto times =
-      time_work(device, options.warm_ups, options.timings, [&] { return device.replay(*graph); });
+  const Setup setup{kernel, device, *module, problem, sets};
+  const auto stages = launch_once(setup);
+  if (!stages.ok()) return stages.trouble();
+  const auto times = time_graph(setup, StageDevice::kAll, speed.launches, options);
   if (!times.ok()) return times.trouble();
   add_speed(*times, problem, speed);
   const auto verdict =
@@ -142,6 +164,11 @@ Result<KernelSpeed> bench_kernel(const Kernel& kernel, Device& device, const Ben
                  {.code_objects = options.code_objects, .threads = options.threads});
   if (!verdict.ok()) return verdict.trouble();
   speed.verdict = *verdict;
+  for (int stage = 0; *stages > 1 && stage < *stages; ++stage) {
+    const auto alone = time_graph(setup, stage, speed.launches, options);
+    if (!alone.ok()) return alone.trouble();
+    speed.stage_us.push_back(alone->median_ms * 1000 / speed.launches);
+  }
   return speed;
 }
 

@@ -34,6 +34,7 @@ struct KernelSpeed {
   BenchPoint point;
   int num_splits = 1;
   int sets = 0, launches = 0;                // of inputs; of a graph
+  std::vector<double> stage_us = {};         // of each stage launched alone; none: there is one
   double us = 0, us_least = 0, us_most = 0;  // of one launch: the median of all timings
   double gb_per_s = 0;                       // KV rows once, q, o and lse
   double tflops = 0;                         // 2 b h s (576 + 512)

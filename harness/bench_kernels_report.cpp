@@ -1,6 +1,7 @@
 #include "harness/bench_kernels_report.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 
@@ -56,7 +57,7 @@ std::string markdown_head(const KernelBenchReport& report) {
       "A time is a launch's share of a graph of at least {} launches, which go round at least two "
       "sets of inputs and {} MB of them: median of {} replays. GB/s counts KV rows once, q, o and "
       "lse; TFLOP/s 2 b h s (576 + 512). One sequence of each point is judged as verification "
-      "judges it: what does not pass has no speed.\n\n",
+      "judges it: what does not pass has no speed. Stages: each launched alone.\n\n",
       options.launches, options.distinct_bytes / 1000000, options.timings);
   text += fmt::format(
       "Reading {} MB and doing nothing else: {:.4g} GB/s ({} blocks, {} loads a thread under "
@@ -64,10 +65,10 @@ std::string markdown_head(const KernelBenchReport& report) {
       report.read.bytes / 1000000, report.read.gb_per_s, report.read.blocks, report.read.loads);
   const bool peer = has_peer(report);
   text += fmt::format(
-      "| h | s_kv | b | splits | us | us least..most | GB/s | of read | TFLOP/s |{}"
+      "| h | s_kv | b | splits | us | us least..most | stages us | GB/s | of read | TFLOP/s |{}"
       " verdict |\n",
       peer ? " peer us | times peer |" : "");
-  return text + fmt::format("|---:|---:|---:|---:|---:|---:|---:|---:|---:|{}---|\n",
+  return text + fmt::format("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|{}---|\n",
                             peer ? "---:|---:|" : "");
 }
 
@@ -75,11 +76,11 @@ std::string markdown_row(const KernelBenchReport& report, const KernelSpeed& row
   const auto [h_q, s_kv, b] = row.point;
   std::string text = fmt::format("| {} | {} | {} | {} |", h_q, s_kv, b, row.num_splits);
   if (has_speed(row)) {
-    text +=
-        fmt::format(" {:.1f} | {:.1f}..{:.1f} | {:.4g} | {:.2f} | {:.4g} |", row.us, row.us_least,
-                    row.us_most, row.gb_per_s, share_of_read(report, row), row.tflops);
+    text += fmt::format(" {:.1f} | {:.1f}..{:.1f} | {:.1f} | {:.4g} | {:.2f} | {:.4g} |", row.us,
+                        row.us_least, row.us_most, fmt::join(row.stage_us, " + "), row.gb_per_s,
+                        share_of_read(report, row), row.tflops);
   } else {
-    text += " - | - | - | - | - |";
+    text += " - | - | - | - | - | - |";
   }
   if (has_peer(report)) {
     const auto peer = peer_us(row.point);
@@ -127,6 +128,7 @@ std::string as_json(const KernelBenchReport& report) {
       one.update({{"us", row.us},
                   {"us_least", row.us_least},
                   {"us_most", row.us_most},
+                  {"stage_us", row.stage_us},
                   {"gb_per_s", row.gb_per_s},
                   {"of_read", share_of_read(report, row)},
                   {"tflops", row.tflops}});

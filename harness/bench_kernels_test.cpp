@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <set>
@@ -10,9 +11,11 @@
 #include "harness/bench_kernels_instruments.hpp"
 #include "harness/bench_kernels_report.hpp"
 #include "harness/bench_kernels_sets.hpp"
+#include "harness/bench_kernels_stages.hpp"
 #include "harness/core/formats.hpp"
 #include "harness/core/poison.hpp"
 #include "harness/device/device_list.hpp"
+#include "harness/fake_device.hpp"
 
 namespace attest {
 namespace {
@@ -77,6 +80,40 @@ TEST(BenchKernels, ARightKernelHasASpeed) {
   EXPECT_NEAR(speed->tflops * speed->us * 1e6, 2.0 * 256 * 16 * 1088, 1e3);
   EXPECT_LE(speed->us_least, speed->us);
   EXPECT_LE(speed->us, speed->us_most);
+}
+
+TEST(BenchKernels, EachStageHasATimeOfItsOwn) {
+  const auto device = emulator();
+  KernelBenchOptions options = options_for(*device);
+  options.timings = 1;
+  options.num_splits = 2;
+  const auto two = bench_kernel(right_kernel(), *device, kSmall, options);
+  ASSERT_TRUE(two.ok()) << two.trouble().text;
+  EXPECT_EQ(two->stage_us.size(), 2u);
+  options.num_splits = 1;  // nothing to merge
+  const auto one = bench_kernel(right_kernel(), *device, kSmall, options);
+  ASSERT_TRUE(one.ok()) << one.trouble().text;
+  EXPECT_TRUE(one->stage_us.empty());
+}
+
+class CountingDevice final : public FakeDevice {
+ public:
+  Outcome launch(Function, const LaunchConfig&, const KernelArguments&) override {
+    ++launches;
+    return Done{};
+  }
+  int launches = 0;
+};
+
+TEST(StageDevice, LetsOneLaunchThroughAndCountsAll) {
+  CountingDevice inner;
+  StageDevice device(inner, 1);
+  for (int kernel = 0; kernel < 2; ++kernel) {
+    device.begin_kernel();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(device.launch({}, {}, {}).ok());
+    EXPECT_EQ(device.launches(), 3);
+  }
+  EXPECT_EQ(inner.launches, 2);
 }
 
 TEST(BenchKernels, AKernelThatWritesNothingHasNone) {
@@ -208,6 +245,19 @@ TEST(BenchKernelsReport, ShowsThePeerOnTheHardwareThatItWasMeasuredOn) {
   const std::string other = markdown(report_of("NVIDIA H100", Status::kPassed));
   EXPECT_EQ(other.find("1714"), std::string::npos) << other;
   EXPECT_EQ(other.find("FlashMLA"), std::string::npos);
+}
+
+TEST(BenchKernelsReport, EachRowHasTheColumnsOfTheHead) {
+  for (const char* hardware : {"NVIDIA H200", "another"}) {
+    for (const Status status : {Status::kPassed, Status::kFailed}) {
+      const KernelBenchReport report = report_of(hardware, status);
+      const std::string head = markdown_head(report);
+      const std::string last = head.substr(head.rfind('\n', head.size() - 2) + 1);
+      const std::string row = markdown_row(report, report.rows[0]);
+      EXPECT_EQ(std::count(row.begin(), row.end(), '|'), std::count(last.begin(), last.end(), '|'))
+          << last << row;
+    }
+  }
 }
 
 TEST(BenchKernelsReport, GivesTheShareOfTheReadBandwidth) {
