@@ -1,5 +1,6 @@
 // Dense paged MLA decode with split KV: contract.md says what it promises, launch.cpp how it is
 // launched.
+#include "kernels/device/arrival.hpp"
 #include "kernels/device/gpu.hpp"
 #if ATTEST_AMD
 #include "kernels/mla_decode/stage1_cdna.hpp"
@@ -13,6 +14,7 @@ namespace attest::mla_decode {
 // Stage 1. Grid: {split, sequence} in either order, query token * head tiles + head tile. 256 threads.
 #if ATTEST_AMD
 extern "C" __global__ ATTEST_BOUNDS(kThreads, 2) void mla_decode_stage1_16(Stage1Arguments a) {
+  gpu::arrive();
   __shared__ MergeBuffer buffer;
   const Program p = find_program<16>(a);
   if (!p.live) return;
@@ -25,6 +27,7 @@ extern "C" __global__ ATTEST_BOUNDS(kThreads, 2) void mla_decode_stage1_16(Stage
 }
 
 extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void mla_decode_stage1_64(Stage1Arguments a) {
+  gpu::arrive();
   __shared__ Stage stage;
   const Program p = find_program<64>(a);
   if (!p.live) return;
@@ -39,11 +42,13 @@ extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void mla_decode_stage1_64(Stage
 extern __shared__ __align__(1024) unsigned char shared[];  // kHopperLdsBytes
 
 extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void mla_decode_stage1_16(Stage1Arguments a) {
+  gpu::arrive();
   const Program p = find_program<16>(a);
   if (p.live) Attend16(*reinterpret_cast<Shared16*>(shared), a, p).run();
 }
 
 extern "C" __global__ ATTEST_BOUNDS(kHopperThreads64, 1) void mla_decode_stage1_64(Stage1Arguments a) {
+  gpu::arrive();
   const Program p = find_program<64>(a);
   if (p.live) Attend64(*reinterpret_cast<Shared64*>(shared), a, p).run();
 }
@@ -58,11 +63,13 @@ inline constexpr int kStage2Residents = 3;
 // Stage 2. Grid: slice of the columns * h + head, query token, sequence. 512 / D_SPLIT threads.
 extern "C" __global__ ATTEST_BOUNDS(kDV, kStage2Residents) void mla_decode_stage2_fp32(Stage2Arguments a,
                                                                         int columns) {
+  gpu::arrive();
   merge_splits<float>(a, columns);
 }
 
 extern "C" __global__ ATTEST_BOUNDS(kDV, kStage2Residents) void mla_decode_stage2_bf16(Stage2Arguments a,
                                                                         int columns) {
+  gpu::arrive();
   merge_splits<gpu::Bits16>(a, columns);
 }
 

@@ -1,5 +1,6 @@
 // Stage 1 on AMD's matrix units, a wave's tile of 16 heads and 16 tokens at a time.
 #pragma once
+#include "kernels/device/arrival.hpp"
 #include "kernels/mla_decode/online_softmax.hpp"
 #include "kernels/mla_decode/stage1.hpp"
 
@@ -115,6 +116,7 @@ ATTEST_INLINE void merge_groups(OnlineSoftmax& softmax, MergeBuffer& buffer,
                                 const Stage1Arguments& a, const Program& p, int group, int part) {
   const int lane = gpu::lane_index();
   float inverse[gpu::kLaneHeads];
+  gpu::arrive();
   align_groups(softmax, buffer, a, p, group, part, inverse);
   gpu::barrier();
   const int h = gpu::quad_head(group);
@@ -207,6 +209,7 @@ ATTEST_INLINE void attend_64_heads(OnlineSoftmax& softmax, gpu::Bits16* stage,
 
 ATTEST_INLINE void store_64_heads(const OnlineSoftmax& softmax, const Stage1Arguments& a,
                                   const Program& p, int first_head, int part) {
+  gpu::arrive();
   const int lane = gpu::lane_index();
   float inverse[gpu::kLaneHeads];
   for (int h = 0; h < gpu::kLaneHeads; ++h) {

@@ -9,6 +9,7 @@
 // A stage holds 9 panels of 64 columns, a panel 64 rows of 128 bytes, their 16-byte pieces swizzled
 // as the tensor cores read them (hopper.hpp): piece ^ row % 8. V is the first 8 panels.
 #pragma once
+#include "kernels/device/arrival.hpp"
 #include "kernels/device/hopper.hpp"
 #include "kernels/mla_decode/stage1.hpp"
 
@@ -126,6 +127,7 @@ ATTEST_INLINE void put_output(float* out, const float (&o)[N], int first_row, in
 // inverse[head of the tile]: 1 / sum of its weights.
 ATTEST_INLINE void store_output(const Stage1Arguments& a, const Program& p, const float* out,
                                 const float* inverse, int heads) {
+  gpu::arrive();
   for (int i = gpu::thread_index(); i < heads * kDV / 8; i += kThreads) {
     const int head = i / (kDV / 8);
     const int column = i % (kDV / 8) * 8;

@@ -2,6 +2,7 @@
 // one column; every wave works out the weights of block_s splits at a time, then adds up their
 // outputs in order.
 #pragma once
+#include "kernels/device/arrival.hpp"
 #include "kernels/device/bf16.hpp"
 #include "kernels/mla_decode/work.hpp"
 
@@ -110,6 +111,7 @@ ATTEST_INLINE void merge_splits(const Stage2Arguments& a, int columns) {
   for (int first = 0; first < live; first += a.block_s) {
     add_block<Partial>(merge, a, row, column, first, gpu::min_of(first + a.block_s, live));
   }
+  gpu::arrive();
   gpu::Bits16* o = static_cast<gpu::Bits16*>(a.o);
   o[query.token * a.o_stride_token + head * a.o_stride_head + column] =
       static_cast<gpu::Bits16>(gpu::pack_bf16(merge.o(), 0.0f));
