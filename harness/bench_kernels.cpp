@@ -15,13 +15,18 @@
 namespace attest {
 namespace {
 
-Problem problem_of(const BenchPoint& point, const KernelBenchOptions& options) {
+Problem problem_of(const Kernel& kernel, const Device& device, const BenchPoint& point,
+                   const KernelBenchOptions& options) {
   const auto b = static_cast<std::size_t>(point.b);
-  return {.h_q = point.h_q,
-          .s_kv = std::vector<int>(b, point.s_kv),
-          .s_q = std::vector<int>(b, 1),
-          .page_size = options.page_size,
-          .num_splits = options.num_splits};
+  Problem problem{.h_q = point.h_q,
+                  .s_kv = std::vector<int>(b, point.s_kv),
+                  .s_q = std::vector<int>(b, 1),
+                  .page_size = options.page_size,
+                  .num_splits = options.num_splits};
+  if (problem.num_splits == 0 && device.processors() > 0) {
+    problem.num_splits = kernel.num_splits_for(problem, device.processors());
+  }
+  return problem;
 }
 
 // One sequence of the batch, cut into as many splits as the batch's are.
@@ -138,7 +143,7 @@ KernelBenchOptions bench_options_for(const Device& device) {
 
 Result<KernelSpeed> bench_kernel(const Kernel& kernel, Device& device, const BenchPoint& point,
                                  const KernelBenchOptions& options) {
-  const Problem problem = problem_of(point, options);
+  const Problem problem = problem_of(kernel, device, point, options);
   if (const std::string why = why_not(kernel, problem); !why.empty()) {
     return Trouble{TroubleKind::kUsage, fmt::format("{} does not take it: {}", kernel.name(), why)};
   }

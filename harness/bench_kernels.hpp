@@ -15,7 +15,9 @@ struct KernelBenchOptions {
   std::string code_objects = {};  // folder
   int threads = 1;                // of the host, for the reference
   int page_size = 64;
-  int num_splits = 0;               // 0: the kernel's own rule
+  // 0: as many as keep the device's processors busy once, where it says how many it has; else the
+  // kernel's own rule.
+  int num_splits = 0;
   std::int64_t distinct_bytes = 0;  // of inputs that the launches go round, at least
   std::int64_t read_bytes = 0;      // that the read bandwidth is measured over
   int launches = 1;                 // of one graph, at least

@@ -116,7 +116,8 @@ void add_bench_kernels_options(CLI::App& sub, BenchKernelsRequest& request) {
   sub.add_option("--page", request.page_size, "tokens a page: 1, 16, 64")
       ->check(CLI::IsMember({1, 16, 64}))
       ->capture_default_str();
-  sub.add_option("--splits", request.num_splits, "0: the kernel's own rule")
+  sub.add_option("--splits", request.num_splits,
+                 "0: as many as keep the device's processors busy once")
       ->check(CLI::Range(0, kMaxSplits))
       ->capture_default_str();
   sub.add_option("--distinct-mib", request.distinct_mib,
