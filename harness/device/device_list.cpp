@@ -1,65 +1,83 @@
 #include "harness/device/device_list.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include <array>
 #include <charconv>
-#include <initializer_list>
+#include <utility>
 
 #include "harness/device/emulator/emulator_device.hpp"
-#include "harness/device/gpu/cuda_device.hpp"
+#include "harness/device/gpu/gpu_device.hpp"
+#include "harness/device/gpu/targets.hpp"
 
 namespace attest {
 namespace {
 
-// What stands in the way of a GPU device: its runtime, or our own code for it.
-std::string gpu_missing(std::initializer_list<const char*> libraries, const char* what) {
-  for (const char* library : libraries) {
-    // It stays loaded: a runtime's own allocations would be leaked each time it is closed.
-    void* handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-    if (!handle) continue;
-    dlclose(handle);
-    return fmt::format("{} is here, but this version of attest has no device for it yet", library);
+using LoadDriver = Result<const gpu_driver::Driver*> (*)();
+
+// A vendor's GPUs, by what comes before the index in their names.
+struct Vendor {
+  std::string_view name;
+  const char* description;
+  LoadDriver driver;
+};
+constexpr std::array kVendors = {
+    Vendor{"hip", "the same code object on an AMD GPU", gpu_driver::hip_driver},
+    Vendor{"cuda", "the same sources built for sm_90 on an NVIDIA GPU", gpu_driver::cuda_driver}};
+
+// Each that is here; of none, the first with what is missing.
+std::vector<DeviceInfo> gpus_of(const Vendor& vendor) {
+  const auto missing = [&](std::string why) {
+    return std::vector{
+        DeviceInfo{fmt::format("{}:0", vendor.name), vendor.description, false, why}};
+  };
+  const auto driver = vendor.driver();
+  if (!driver.ok()) return missing(driver.trouble().text);
+  const auto count = gpu_driver::count_gpus(**driver);
+  if (!count.ok()) return missing(count.trouble().text);
+  if (*count == 0) return missing(fmt::format("{} is here, but no GPU", (*driver)->library));
+  std::vector<DeviceInfo> found;
+  for (int i = 0; i < *count; ++i) {
+    const auto device = gpu_driver::find_gpu(**driver, i);
+    DeviceInfo info{fmt::format("{}:{}", vendor.name, i), vendor.description, device.ok(), {}};
+    if (device.ok()) info.description += ": " + device->description;
+    if (!device.ok()) info.how_to_get = device.trouble().text;
+    found.push_back(info);
   }
-  return fmt::format("{} was not found: install {}", fmt::join(libraries, ", "), what);
+  return found;
 }
 
-// Without its development package a runtime has only the name with the version.
-DeviceInfo hip() {
-  return {
-      "hip:0", "the same code object on an AMD GPU", false,
-      gpu_missing({"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"},
-                  "ROCm's HIP runtime")};
-}
-DeviceInfo cuda() {
-  DeviceInfo info{"cuda:0", "the same sources built for sm_90 on an NVIDIA GPU", false, {}};
-  const auto count = gpu_driver::count_cuda_devices();
-  if (!count.ok()) {
-    info.how_to_get = count.trouble().text;
-  } else if (*count == 0) {
-    info.how_to_get = "NVIDIA's driver is here, but no GPU";
-  } else {
-    info.available = true;
-  }
-  return info;
-}
-
-// The index of "cuda:3"; -1: it is none.
-int gpu_index(std::string_view name, std::string_view vendor) {
-  name.remove_prefix(vendor.size());
+// The index of "cuda:3" behind its vendor; -1: it is none.
+int gpu_index(std::string_view text) {
   int index = -1;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
-  return error == std::errc{} && end == name.data() + name.size() ? index : -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  return error == std::errc{} && end == text.data() + text.size() ? index : -1;
+}
+
+Result<std::unique_ptr<Device>> open_gpu(std::string_view name, const DeviceOptions& options) {
+  for (const Vendor& vendor : kVendors) {
+    const std::size_t colon = vendor.name.size();
+    if (!name.starts_with(vendor.name) || name.substr(colon, 1) != ":") continue;
+    const int index = gpu_index(name.substr(colon + 1));
+    if (index < 0) break;
+    const auto driver = vendor.driver();
+    if (!driver.ok()) return driver.trouble();
+    return gpu_driver::make_gpu_device(**driver, index,
+                                       {options.guard_page, options.launch_limit_s});
+  }
+  return Trouble{TroubleKind::kInfra, "no such device"};
 }
 
 }  // namespace
 
 std::vector<DeviceInfo> list_devices() {
-  return {{"emu:gfx942", "the compiled gfx942 code object in the emulator, on the CPU", true, {}},
-          {"emu:gfx90a", "the compiled gfx90a code object in the emulator, on the CPU", true, {}},
-          hip(),
-          cuda()};
+  std::vector<DeviceInfo> all = {
+      {"emu:gfx942", "the compiled gfx942 code object in the emulator, on the CPU", true, {}},
+      {"emu:gfx90a", "the compiled gfx90a code object in the emulator, on the CPU", true, {}}};
+  for (const Vendor& vendor : kVendors) {
+    for (DeviceInfo& info : gpus_of(vendor)) all.push_back(std::move(info));
+  }
+  return all;
 }
 
 Result<std::unique_ptr<Device>> open_device(std::string_view name, const DeviceOptions& options) {
@@ -69,16 +87,10 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name, const DeviceO
                                   .instruction_budget = options.instruction_budget,
                                   .checks = options.checks});
   }
-  std::string why = "no such device";
-  if (name.starts_with("hip:")) why = hip().how_to_get;
-  if (name.starts_with("cuda:") && gpu_index(name, "cuda:") >= 0) {
-    auto device = gpu_driver::make_cuda_device(
-        gpu_index(name, "cuda:"), {options.guard_page, options.launch_limit_s});
-    if (device.ok()) return device;
-    why = device.trouble().text;
-  }
-  return Trouble{TroubleKind::kInfra,
-                 fmt::format("device {}: {}; here are: emu:gfx942 emu:gfx90a", name, why)};
+  auto device = open_gpu(name, options);
+  if (device.ok()) return device;
+  return Trouble{TroubleKind::kInfra, fmt::format("device {}: {}; here are: emu:gfx942 emu:gfx90a",
+                                                  name, device.trouble().text)};
 }
 
 }  // namespace attest

@@ -2,119 +2,268 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace attest::gpu_driver {
 namespace {
 
-class Loader {
+// Calls each(call, CUDA's name, HIP's name); nullptr: it has none.
+template <class Each>
+void each_call(Driver& d, const Each& each) {
+  each(d.init, "cuInit", "hipInit");
+  each(d.get_version, "cuDriverGetVersion", "hipRuntimeGetVersion");
+  each(d.count_devices, "cuDeviceGetCount", "hipGetDeviceCount");
+  each(d.get_device, "cuDeviceGet", "hipDeviceGet");
+  each(d.get_name, "cuDeviceGetName", "hipDeviceGetName");
+  each(d.retain_context, "cuDevicePrimaryCtxRetain", nullptr);
+  each(d.set_context, "cuCtxSetCurrent", nullptr);
+  each(d.load_module, "cuModuleLoadData", "hipModuleLoadData");
+  each(d.unload_module, "cuModuleUnload", "hipModuleUnload");
+  each(d.get_function, "cuModuleGetFunction", "hipModuleGetFunction");
+  each(d.set_function_attribute, "cuFuncSetAttribute", nullptr);
+  each(d.launch, "cuLaunchKernel", "hipModuleLaunchKernel");
+  each(d.allocate, "cuMemAlloc_v2", "hipMalloc");
+  each(d.release, "cuMemFree_v2", "hipFree");
+  each(d.allocate_pinned, "cuMemHostAlloc", "hipHostMalloc");
+  each(d.release_pinned, "cuMemFreeHost", "hipHostFree");
+  each(d.copy_to_device, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync");
+  each(d.copy_to_host, "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync");
+  each(d.fill_16, "cuMemsetD16Async", "hipMemsetD16Async");
+  each(d.create_stream, "cuStreamCreate", "hipStreamCreateWithFlags");
+  each(d.destroy_stream, "cuStreamDestroy_v2", "hipStreamDestroy");
+  each(d.query_stream, "cuStreamQuery", "hipStreamQuery");
+  each(d.begin_capture, "cuStreamBeginCapture_v2", "hipStreamBeginCapture");
+  each(d.end_capture, "cuStreamEndCapture", "hipStreamEndCapture");
+  each(d.instantiate, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags");
+  each(d.launch_graph, "cuGraphLaunch", "hipGraphLaunch");
+  each(d.destroy_graph, "cuGraphDestroy", "hipGraphDestroy");
+  each(d.destroy_executable, "cuGraphExecDestroy", "hipGraphExecDestroy");
+  each(d.create_event, "cuEventCreate", "hipEventCreateWithFlags");
+  each(d.record_event, "cuEventRecord", "hipEventRecord");
+  each(d.elapsed_ms, "cuEventElapsedTime", "hipEventElapsedTime");
+  each(d.destroy_event, "cuEventDestroy_v2", "hipEventDestroy");
+}
+
+// Calls that a driver may lack.
+template <class Each>
+void each_optional_call(Driver& d, const Each& each) {
+  each(d.get_parameter, "cuFuncGetParamInfo", nullptr);  // since 12.4
+  each(d.granularity, "cuMemGetAllocationGranularity", "hipMemGetAllocationGranularity");
+  each(d.reserve, "cuMemAddressReserve", "hipMemAddressReserve");
+  each(d.create, "cuMemCreate", "hipMemCreate");
+  each(d.map, "cuMemMap", "hipMemMap");
+  each(d.set_access, "cuMemSetAccess", "hipMemSetAccess");
+  each(d.unmap, "cuMemUnmap", "hipMemUnmap");
+  each(d.release_handle, "cuMemRelease", "hipMemRelease");
+  each(d.free_address, "cuMemAddressFree", "hipMemAddressFree");
+}
+
+Trouble infra(std::string text) { return {TroubleKind::kInfra, std::move(text)}; }
+
+// What a vendor's library has under which names.
+class Library {
  public:
-  explicit Loader(void* library) : library_(library) {}
-  template <class F>
-  void operator()(F& function, const char* name) {
-    function = reinterpret_cast<F>(dlsym(library_, name));
-    if (function == nullptr && missing_.empty()) missing_ = name;
+  // The first of them that is here. It stays loaded: a driver's own allocations would be leaked
+  // each time it is closed.
+  explicit Library(const std::vector<const char*>& names) {
+    for (const char* name : names) {
+      handle_ = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+      name_ = name;
+      if (handle_ != nullptr) return;
+    }
   }
-  const std::string& missing() const { return missing_; }
+  bool is_there() const { return handle_ != nullptr; }
+  const char* name() const { return name_; }
+  template <class F>
+  void find(F*& function, const char* name) const {
+    function = reinterpret_cast<F*>(dlsym(handle_, name));
+  }
+  // Fills the table; the first name that is missing, or nothing.
+  std::string fill(Driver& driver, bool is_cuda) const {
+    std::string missing;
+    const auto load = [&](auto& call, const char* cuda, const char* hip) {
+      const char* const name = is_cuda ? cuda : hip;
+      if (name == nullptr) return true;
+      call.name = name;
+      find(call.function, name);
+      return call.is_there();
+    };
+    each_call(driver, [&](auto& call, const char* cuda, const char* hip) {
+      if (!load(call, cuda, hip) && missing.empty()) missing = call.name;
+    });
+    each_optional_call(driver, load);
+    return missing;
+  }
 
  private:
-  void* library_;
-  std::string missing_;
+  void* handle_ = nullptr;
+  const char* name_ = "";
 };
 
-void load_basics(Loader& load, Driver& d) {
-  load(d.init, "cuInit");
-  load(d.driver_version, "cuDriverGetVersion");
-  load(d.device_count, "cuDeviceGetCount");
-  load(d.device_get, "cuDeviceGet");
-  load(d.device_name, "cuDeviceGetName");
-  load(d.device_attribute, "cuDeviceGetAttribute");
-  load(d.error_name, "cuGetErrorName");
-  load(d.error_string, "cuGetErrorString");
-  load(d.retain_context, "cuDevicePrimaryCtxRetain");
-  load(d.release_context, "cuDevicePrimaryCtxRelease_v2");
-  load(d.set_context, "cuCtxSetCurrent");
-  load(d.load_module, "cuModuleLoadData");
-  load(d.unload_module, "cuModuleUnload");
-  load(d.get_function, "cuModuleGetFunction");
-  load(d.set_function_attribute, "cuFuncSetAttribute");
+// The driver's own: whether it finds what it drives.
+Result<Driver> started(Driver driver) {
+  if (const Code code = driver.init(0); code != 0) {
+    return infra(driver.library + ": " + error_text(driver, driver.init.name, code));
+  }
+  driver.get_version(&driver.version);
+  return driver;
 }
 
-void load_work(Loader& load, Driver& d) {
-  load(d.launch, "cuLaunchKernel");
-  load(d.create_stream, "cuStreamCreate");
-  load(d.destroy_stream, "cuStreamDestroy_v2");
-  load(d.query_stream, "cuStreamQuery");
-  load(d.synchronize_stream, "cuStreamSynchronize");
-  load(d.begin_capture, "cuStreamBeginCapture_v2");
-  load(d.end_capture, "cuStreamEndCapture");
-  load(d.instantiate, "cuGraphInstantiateWithFlags");
-  load(d.launch_graph, "cuGraphLaunch");
-  load(d.destroy_graph, "cuGraphDestroy");
-  load(d.destroy_graph_exec, "cuGraphExecDestroy");
-  load(d.create_event, "cuEventCreate");
-  load(d.record_event, "cuEventRecord");
-  load(d.elapsed_ms, "cuEventElapsedTime");
-  load(d.destroy_event, "cuEventDestroy_v2");
+// CUDA.
+
+struct CudaNames {
+  Code (*error_name)(Code, const char**);
+  Code (*error_string)(Code, const char**);
+  Code (*attribute)(int*, int, int);
+};
+CudaNames cuda_names{};
+
+void describe_cuda(Code code, const char** name, const char** text) {
+  if (cuda_names.error_name(code, name) != 0) *name = nullptr;
+  if (cuda_names.error_string(code, text) != 0) *text = nullptr;
 }
 
-void load_memory(Loader& load, Driver& d) {
-  load(d.allocate, "cuMemAlloc_v2");
-  load(d.release, "cuMemFree_v2");
-  load(d.copy_to_device, "cuMemcpyHtoD_v2");
-  load(d.copy_to_host, "cuMemcpyDtoH_v2");
-  load(d.fill_16, "cuMemsetD16Async");
-  load(d.granularity, "cuMemGetAllocationGranularity");
-  load(d.reserve, "cuMemAddressReserve");
-  load(d.create, "cuMemCreate");
-  load(d.map, "cuMemMap");
-  load(d.set_access, "cuMemSetAccess");
-  load(d.unmap, "cuMemUnmap");
-  load(d.release_handle, "cuMemRelease");
-  load(d.free_address, "cuMemAddressFree");
+Result<std::string> cuda_architecture(const Driver& driver, int device) {
+  constexpr int kMajor = 75, kMinor = 76;  // CUdevice_attribute
+  int major = 0, minor = 0;
+  Code code = cuda_names.attribute(&major, kMajor, device);
+  if (code == 0) code = cuda_names.attribute(&minor, kMinor, device);
+  if (code != 0) return infra(error_text(driver, "cuDeviceGetAttribute", code));
+  return fmt::format("sm_{}{}", major, minor);
 }
 
 Result<Driver> load_cuda() {
-  constexpr const char* kLibrary = "libcuda.so.1";
-  // It stays loaded: a driver's own allocations would be leaked each time it is closed.
-  void* const library = dlopen(kLibrary, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-  if (library == nullptr) {
-    return Trouble{TroubleKind::kInfra,
-                   fmt::format("{} was not found: install NVIDIA's driver", kLibrary)};
+  // Kernels that are loaded when they are first launched wait for those that run: two that wait for
+  // each other would never end. CUDA Programming Guide, "Lazy Loading", "Concurrent Execution".
+  setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+  const Library library({"libcuda.so.1"});
+  if (!library.is_there()) {
+    return infra(fmt::format("{} was not found: install NVIDIA's driver", library.name()));
   }
   Driver driver{};
-  driver.library = kLibrary;
-  Loader load(library);
-  load_basics(load, driver);
-  load_work(load, driver);
-  load_memory(load, driver);
-  if (!load.missing().empty()) {
-    return Trouble{TroubleKind::kInfra,
-                   fmt::format("{} has no {}: a driver of CUDA 12 or newer is needed", kLibrary,
-                               load.missing())};
+  driver.vendor = "cuda";
+  driver.library = library.name();
+  std::string missing = library.fill(driver, true);
+  library.find(cuda_names.error_name, "cuGetErrorName");
+  library.find(cuda_names.error_string, "cuGetErrorString");
+  library.find(cuda_names.attribute, "cuDeviceGetAttribute");
+  if (!missing.empty()) {
+    return infra(fmt::format("{} has no {}: a driver of CUDA 12 or newer is needed", driver.library,
+                             missing));
   }
-  if (const Code code = driver.init(0); code != 0) {
-    return Trouble{TroubleKind::kInfra, error_text(driver, "cuInit", code)};
+  driver.describe = describe_cuda;
+  driver.architecture = cuda_architecture;
+  return started(std::move(driver));
+}
+
+// HIP.
+
+struct HipNames {
+  const char* (*error_name)(Code);
+  const char* (*error_string)(Code);
+  Code (*set_device)(int);
+  Code (*properties)(void*, int);
+};
+HipNames hip_names{};
+
+void describe_hip(Code code, const char** name, const char** text) {
+  *name = hip_names.error_name(code);
+  *text = hip_names.error_string(code);
+}
+
+// HIP knows a current device, no contexts: a device's index, plus one, stands for its context.
+Code retain_hip_device(void** context, int device) {
+  *context = reinterpret_cast<void*>(static_cast<std::uintptr_t>(device) + 1);
+  return 0;
+}
+Code set_hip_device(void* context) {
+  return hip_names.set_device(static_cast<int>(reinterpret_cast<std::uintptr_t>(context) - 1));
+}
+
+// hipDeviceProp_t is laid out anew in each major release, and holds what we want as text, behind
+// the device's name of 256 bytes: "gfx942:sramecc+:xnack-".
+Result<std::string> hip_architecture(const Driver& driver, int device) {
+  constexpr std::size_t kNameBytes = 256;
+  std::array<char, 16384> properties{};  // release 5: 792 bytes, 6: 1,472
+  if (const Code code = hip_names.properties(properties.data(), device); code != 0) {
+    return infra(error_text(driver, "hipGetDeviceProperties", code));
   }
-  return driver;
+  const std::string_view all{properties.data(), properties.size()};
+  const std::size_t begin = all.find("gfx", kNameBytes);
+  if (begin == std::string_view::npos) return infra("its runtime does not say which gfx it is");
+  const std::string_view text = all.substr(begin, all.find('\0', begin) - begin);
+  return std::string(text.substr(0, text.find(':')));
+}
+
+Result<Driver> load_hip() {
+  // Without its development package a runtime has only the name with the version.
+  const std::vector<const char*> names = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+                                          "libamdhip64.so.5"};
+  const Library library(names);
+  if (!library.is_there()) {
+    return infra(
+        fmt::format("{} was not found: install ROCm's HIP runtime", fmt::join(names, ", ")));
+  }
+  Driver driver{};
+  driver.vendor = "hip";
+  driver.library = library.name();
+  std::string missing = library.fill(driver, false);
+  const auto find = [&](auto*& function, const char* name) {
+    library.find(function, name);
+    if (function == nullptr && missing.empty()) missing = name;
+  };
+  find(hip_names.error_name, "hipGetErrorName");
+  find(hip_names.error_string, "hipGetErrorString");
+  find(hip_names.set_device, "hipSetDevice");
+  library.find(hip_names.properties, "hipGetDevicePropertiesR0600");  // since release 6
+  if (hip_names.properties == nullptr) find(hip_names.properties, "hipGetDeviceProperties");
+  if (!missing.empty()) {
+    return infra(fmt::format("{} has no {}: ROCm 5.2 or newer is needed", driver.library, missing));
+  }
+  driver.describe = describe_hip;
+  driver.architecture = hip_architecture;
+  driver.retain_context = {"hipSetDevice", retain_hip_device};
+  driver.set_context = {"hipSetDevice", set_hip_device};
+  return started(std::move(driver));
+}
+
+Result<const Driver*> pointer_to(const Result<Driver>& loaded) {
+  if (!loaded.ok()) return loaded.trouble();
+  return &*loaded;
 }
 
 }  // namespace
 
 Result<const Driver*> cuda_driver() {
   static const Result<Driver> loaded = load_cuda();
-  if (!loaded.ok()) return loaded.trouble();
-  return &*loaded;
+  return pointer_to(loaded);
+}
+
+Result<const Driver*> hip_driver() {
+  static const Result<Driver> loaded = load_hip();
+  return pointer_to(loaded);
 }
 
 std::string error_text(const Driver& driver, const char* call, Code code) {
   const char *name = nullptr, *text = nullptr;
-  if (driver.error_name(code, &name) != 0) name = nullptr;
-  if (driver.error_string(code, &text) != 0) text = nullptr;
-  return fmt::format("{}: {}: {}", call, name == nullptr ? fmt::format("error {}", code) : name,
-                     text == nullptr ? "no text" : text);
+  driver.describe(code, &name, &text);
+  std::string said =
+      fmt::format("{}: {}", call, name == nullptr ? fmt::format("error {}", code) : name);
+  // HIP 5's text is the name again.
+  if (text != nullptr && (name == nullptr || std::string_view(name) != text)) {
+    said += fmt::format(": {}", text);
+  }
+  return said;
 }
 
-// CUDA Driver API, "CUresult": those that leave the context, or the process, unusable.
+// CUDA Driver API, "CUresult", and hipError_t, which has the same numbers: those that leave the
+// context, or the process, unusable.
 bool is_fault(Code code) {
   switch (code) {
     case 214:  // ECC uncorrectable
@@ -131,6 +280,19 @@ bool is_fault(Code code) {
     default:
       return false;
   }
+}
+
+std::string why_no_guard_pages(const Driver& driver) {
+  constexpr int kRelease6 = 60000000;  // its hipMemAllocationProp is CUDA's; release 5 has another
+  const bool is_old = driver.vendor == "hip" && driver.version < kRelease6;
+  if (driver.granularity.is_there() && driver.reserve.is_there() && driver.create.is_there() &&
+      driver.map.is_there() && driver.set_access.is_there() && driver.unmap.is_there() &&
+      driver.release_handle.is_there() && driver.free_address.is_there() && !is_old) {
+    return {};
+  }
+  return fmt::format(
+      "{} {} has no virtual memory that guard pages could be made of{}: --guard-page none",
+      driver.library, driver.version, driver.vendor == "hip" ? " (ROCm 6 has)" : "");
 }
 
 }  // namespace attest::gpu_driver

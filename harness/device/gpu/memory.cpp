@@ -3,157 +3,206 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-
-#include "harness/core/check.hpp"
+#include <bit>
+#include <utility>
 
 namespace attest::gpu_driver {
 namespace {
 
+// Plain allocations are kept for the next case: to make and to free one waits for the whole GPU.
+constexpr std::size_t kMostPooledBytes = std::size_t{2} << 30;
+
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+// A power of two, or one and a half: at most half of a block is waste.
+std::size_t size_class(std::size_t bytes) {
+  const std::size_t power = std::bit_ceil(bytes);
+  return bytes <= power / 4 * 3 ? power / 4 * 3 : power;
+}
 
 }  // namespace
 
-Memory::~Memory() { release_all(); }
+Memory::~Memory() {
+  if (!streams_.can_free()) return;
+  static_cast<void>(release_all());
+  empty_pool();
+}
 
-Trouble Memory::trouble(const char* call, Code code) const {
-  return {is_fault(code) ? TroubleKind::kCrashed : TroubleKind::kInfra,
-          error_text(driver_, call, code)};
+Outcome Memory::open(int device, const std::string& target) {
+  device_ = device;
+  if (page_ != GuardPage::kNone) {
+    if (const std::string why = why_no_guard_pages(driver()); !why.empty()) {
+      return Trouble{TroubleKind::kInfra, why};
+    }
+    AllocationProperties properties;
+    properties.location.id = device_;
+    Outcome o = streams_.run(driver().granularity, &page_bytes_, &properties, 0);
+    if (!o.ok()) return o;
+  }
+  return zones_.open(target);
 }
 
 // [unmapped] mapping [unmapped], with the buffer at one of the mapping's ends.
 Outcome Memory::map_block(Block& block) {
   AllocationProperties properties;
   properties.location.id = device_;
-  std::size_t page = 0;
-  if (const Code code = driver_.granularity(&page, &properties, 0); code != 0) {
-    return trouble("cuMemGetAllocationGranularity", code);
-  }
-  const std::size_t taken = rounded_up(block.bytes, kAlignment);
-  block.mapped = rounded_up(taken + kZoneBytes, page);
-  block.reserved_bytes = block.mapped + 2 * page;
-  if (const Code code = driver_.reserve(&block.reserved, block.reserved_bytes, page, 0, 0)) {
-    return trouble("cuMemAddressReserve", code);
-  }
-  block.begin = block.reserved + page;
+  const std::size_t taken = rounded_up(block.bytes, kAlignmentAtPage);
+  block.mapped = rounded_up(taken + kZoneBytes, page_bytes_);
+  block.reserved_bytes = block.mapped + 2 * page_bytes_;
+  Outcome o = streams_.run(driver().reserve, &block.reserved, block.reserved_bytes, std::size_t{0},
+                           Address{0}, 0ULL);
+  if (!o.ok()) return o;
+  block.begin = block.reserved + page_bytes_;
   block.address = page_ == GuardPage::kAfter ? block.begin + block.mapped - taken : block.begin;
-  if (const Code code = driver_.create(&block.handle, block.mapped, &properties, 0)) {
-    return trouble("cuMemCreate", code);
-  }
-  if (const Code code = driver_.map(block.begin, block.mapped, 0, block.handle, 0)) {
-    return trouble("cuMemMap", code);
-  }
+  o = streams_.run(driver().create, &block.handle, block.mapped, &properties, 0ULL);
+  if (!o.ok()) return o;
+  o = streams_.run(driver().map, block.begin, block.mapped, std::size_t{0}, block.handle, 0ULL);
+  if (!o.ok()) return o;
+  block.is_mapped = true;
   AccessDescription access;
   access.location.id = device_;
-  if (const Code code = driver_.set_access(block.begin, block.mapped, &access, 1)) {
-    return trouble("cuMemSetAccess", code);
-  }
-  return Done{};
+  return streams_.run(driver().set_access, block.begin, block.mapped, &access, std::size_t{1});
 }
 
-Outcome Memory::allocate_block(Block& block) {
-  if (page_ != GuardPage::kNone) return map_block(block);
+Outcome Memory::take_plain(Block& block) {
   block.mapped = rounded_up(block.bytes, kAlignment) + 2 * kZoneBytes;
-  if (const Code code = driver_.allocate(&block.begin, block.mapped)) {
-    return trouble("cuMemAlloc", code);
+  block.taken = size_class(block.mapped);
+  if (const auto pooled = pool_.find(block.taken); pooled != pool_.end()) {
+    block.begin = pooled->second;
+    pooled_bytes_ -= block.taken;
+    pool_.erase(pooled);
+  } else {
+    Outcome o = streams_.run(driver().allocate, &block.begin, block.taken);
+    if (!o.ok() && !pool_.empty()) {
+      empty_pool();
+      o = streams_.run(driver().allocate, &block.begin, block.taken);
+    }
+    if (!o.ok()) return o;
   }
   block.address = block.begin + kZoneBytes;
   return Done{};
 }
 
+Outcome Memory::take_block(Block& block) {
+  Outcome o = page_ == GuardPage::kNone ? take_plain(block) : map_block(block);
+  if (!o.ok()) return o;
+  const auto stream = streams_.for_memory();
+  if (!stream.ok()) return stream.trouble();
+  return streams_.run(driver().fill_16, block.begin, block.fill, block.mapped / 2, *stream);
+}
+
 Result<Buffer> Memory::allocate(const std::string& label, std::size_t bytes, std::uint16_t fill) {
-  Block block{.label = label, .bytes = bytes, .fill = fill};
-  Outcome made = allocate_block(block);
-  if (made.ok()) {
-    const Code code = driver_.fill_16(block.begin, fill, block.mapped / 2, stream_);
-    if (code != 0) made = trouble("cuMemsetD16", code);
-  }
-  if (!made.ok()) {
-    free_block(block);
-    return Trouble{made.trouble().kind,
-                   fmt::format("{} of {} bytes: {}", label, bytes, made.trouble().text)};
+  Block block;
+  block.bytes = bytes;
+  block.fill = fill;
+  if (const Outcome made = take_block(block); !made.ok()) {
+    give_back(block);
+    return Trouble{made.trouble().kind, fmt::format("no memory for {} ({} bytes): {}", label, bytes,
+                                                    made.trouble().text)};
   }
   blocks_[block.address] = block;
+  checked_.reset();
   return Buffer{block.address, bytes};
 }
 
-void Memory::free_block(const Block& block) {
-  if (block.reserved == 0) {
-    if (block.begin != 0) driver_.release(block.begin);
-    return;
-  }
-  if (block.handle != 0) {
-    driver_.unmap(block.begin, block.mapped);
-    driver_.release_handle(block.handle);
-  }
-  driver_.free_address(block.reserved, block.reserved_bytes);
+void Memory::free_pages(const Block& block) {
+  if (block.is_mapped) static_cast<void>(streams_.run(driver().unmap, block.begin, block.mapped));
+  if (block.handle != 0) static_cast<void>(streams_.run(driver().release_handle, block.handle));
+  static_cast<void>(streams_.run(driver().free_address, block.reserved, block.reserved_bytes));
 }
 
-void Memory::release(const Buffer& buffer) {
+// Nothing in flight uses its pages.
+void Memory::give_back(const Block& block) {
+  if (block.reserved != 0) return free_pages(block);
+  if (block.begin == 0) return;
+  pool_.emplace(block.taken, block.begin);
+  pooled_bytes_ += block.taken;
+  if (pooled_bytes_ > kMostPooledBytes) empty_pool();
+}
+
+void Memory::empty_pool() {
+  // To free waits for what runs, without a limit.
+  if (!streams_.wait().ok()) return;
+  for (const auto& [bytes, address] : pool_) {
+    static_cast<void>(streams_.run(driver().release, address));
+  }
+  pool_.clear();
+  pooled_bytes_ = 0;
+}
+
+Outcome Memory::release(const Buffer& buffer) {
   const auto found = blocks_.find(buffer.address);
-  ATTEST_CHECK(found != blocks_.end());
-  free_block(found->second);
-  blocks_.erase(found);
-}
-
-void Memory::release_all() {
-  for (const auto& [address, block] : blocks_) free_block(block);
-  blocks_.clear();
-}
-
-// The bytes of a zone that lies at `from`, which do not hold the pattern: index of the first; -1:
-// all do.
-Result<std::int64_t> Memory::first_changed(const Block& block, Address from, std::size_t bytes,
-                                           bool backwards, unsigned char& value) const {
-  std::vector<unsigned char> zone(bytes);
-  if (const Code code = driver_.copy_to_host(zone.data(), from, bytes)) {
-    return trouble("cuMemcpyDtoH", code);
+  if (found == blocks_.end()) return Done{};
+  if (found->second.reserved != 0) {
+    if (Outcome o = streams_.wait(); !o.ok()) return o;
   }
-  for (std::size_t n = 0; n < bytes; ++n) {
-    const std::size_t i = backwards ? bytes - 1 - n : n;
-    // The pattern's phase is that of the block's begin.
-    const bool is_high = ((from - block.begin + i) & 1) != 0;
-    value = zone[i];
-    if (value != static_cast<unsigned char>(is_high ? block.fill >> 8 : block.fill)) {
-      return static_cast<std::int64_t>(i);
+  give_back(found->second);
+  blocks_.erase(found);
+  checked_.reset();
+  return Done{};
+}
+
+Outcome Memory::release_all() {
+  while (!blocks_.empty()) {
+    const auto& [address, block] = *blocks_.begin();
+    if (Outcome o = release({address, block.bytes}); !o.ok()) return o;
+  }
+  return Done{};
+}
+
+std::string Memory::copy_refused(const char* what, const Buffer& buffer, std::size_t offset,
+                                 std::size_t bytes) const {
+  if (offset > buffer.bytes || buffer.bytes - offset < bytes) {
+    return fmt::format("a {} of {} bytes at {} is outside a buffer of {} bytes", what, bytes,
+                       offset, buffer.bytes);
+  }
+  const auto held = blocks_.find(buffer.address);
+  if (bytes > 0 && (held == blocks_.end() || held->second.bytes < buffer.bytes)) {
+    return fmt::format("a {} of a buffer that is not allocated", what);
+  }
+  return {};
+}
+
+Outcome Memory::check_zones() {
+  std::vector<GuardZone> zones;
+  for (const auto& [address, block] : blocks_) {
+    const auto zone = [&](Address at, std::size_t bytes, bool is_before) {
+      // The pattern's phase is that of the block's begin.
+      const bool is_odd = ((at - block.begin) & 1) != 0;
+      const auto swapped = static_cast<std::uint16_t>(block.fill << 8 | block.fill >> 8);
+      zones.push_back({at, static_cast<unsigned>(bytes), is_odd ? swapped : block.fill, is_before});
+    };
+    const std::size_t before = std::min<std::size_t>(address - block.begin, kZoneBytes);
+    const Address end = address + block.bytes;
+    zone(address - before, before, true);
+    zone(end, std::min(block.begin + block.mapped - end, kZoneBytes + kAlignment), false);
+  }
+  const auto found = zones_.check(zones);
+  if (!found.ok()) return found.trouble();
+  checked_.emplace();
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const Address address = std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(i))->first;
+    const GuardFinding &before = (*found)[2 * i], &after = (*found)[2 * i + 1];
+    if (before.distance != kUnchanged) {
+      (*checked_)[address] = fmt::format("the byte {} before its start was written ({:#04x})",
+                                         before.distance + 1, before.value);
+    } else if (after.distance != kUnchanged) {
+      (*checked_)[address] = fmt::format("the byte {} after its end was written ({:#04x})",
+                                         after.distance, after.value);
     }
   }
-  return std::int64_t{-1};
+  return Done{};
 }
 
 Result<std::string> Memory::damage(const Buffer& buffer) {
-  const auto found = blocks_.find(buffer.address);
-  if (found == blocks_.end()) return std::string("the buffer is not one of this device's");
-  const Block& block = found->second;
-  const std::size_t before = std::min<std::size_t>(block.address - block.begin, kZoneBytes);
-  const Address end = block.address + block.bytes;
-  const std::size_t after = std::min<std::size_t>(block.begin + block.mapped - end, kZoneBytes);
-  unsigned char value = 0;
-  auto at = first_changed(block, block.address - before, before, true, value);
-  if (!at.ok()) return at.trouble();
-  if (*at >= 0) {
-    return fmt::format("the byte {} before its start was written ({:#04x})",
-                       static_cast<std::int64_t>(before) - *at, value);
+  if (!blocks_.contains(buffer.address)) {
+    return std::string("the buffer is not one of this device's");
   }
-  at = first_changed(block, end, after, false, value);
-  if (!at.ok()) return at.trouble();
-  if (*at < 0) return std::string{};
-  return fmt::format("the byte {} after its end was written ({:#04x})", *at, value);
-}
-
-std::string Memory::describe(Address address) const {
-  const Block* nearest = nullptr;
-  std::uint64_t least = ~std::uint64_t{0};
-  for (const auto& [begin, block] : blocks_) {
-    const Address end = begin + block.bytes;
-    const std::uint64_t away = address < begin ? begin - address
-                               : address < end ? 0
-                                               : address - end;
-    if (away < least) least = away, nearest = &block;
+  if (!checked_) {
+    if (const Outcome o = check_zones(); !o.ok()) return o.trouble();
   }
-  if (nearest == nullptr) return "no buffer is there";
-  return fmt::format("{} bytes {} {}", least, address < nearest->address ? "before" : "after",
-                     nearest->label);
+  const auto found = checked_->find(buffer.address);
+  return found == checked_->end() ? std::string{} : found->second;
 }
 
 }  // namespace attest::gpu_driver
