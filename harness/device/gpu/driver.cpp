@@ -13,57 +13,6 @@
 namespace attest::gpu_driver {
 namespace {
 
-// Calls each(call, CUDA's name, HIP's name); nullptr: it has none.
-template <class Each>
-void each_call(Driver& d, const Each& each) {
-  each(d.init, "cuInit", "hipInit");
-  each(d.get_version, "cuDriverGetVersion", "hipRuntimeGetVersion");
-  each(d.count_devices, "cuDeviceGetCount", "hipGetDeviceCount");
-  each(d.get_device, "cuDeviceGet", "hipDeviceGet");
-  each(d.get_name, "cuDeviceGetName", "hipDeviceGetName");
-  each(d.retain_context, "cuDevicePrimaryCtxRetain", nullptr);
-  each(d.set_context, "cuCtxSetCurrent", nullptr);
-  each(d.load_module, "cuModuleLoadData", "hipModuleLoadData");
-  each(d.unload_module, "cuModuleUnload", "hipModuleUnload");
-  each(d.get_function, "cuModuleGetFunction", "hipModuleGetFunction");
-  each(d.set_function_attribute, "cuFuncSetAttribute", nullptr);
-  each(d.launch, "cuLaunchKernel", "hipModuleLaunchKernel");
-  each(d.allocate, "cuMemAlloc_v2", "hipMalloc");
-  each(d.release, "cuMemFree_v2", "hipFree");
-  each(d.allocate_pinned, "cuMemHostAlloc", "hipHostMalloc");
-  each(d.release_pinned, "cuMemFreeHost", "hipHostFree");
-  each(d.copy_to_device, "cuMemcpyHtoDAsync_v2", "hipMemcpyHtoDAsync");
-  each(d.copy_to_host, "cuMemcpyDtoHAsync_v2", "hipMemcpyDtoHAsync");
-  each(d.fill_16, "cuMemsetD16Async", "hipMemsetD16Async");
-  each(d.create_stream, "cuStreamCreate", "hipStreamCreateWithFlags");
-  each(d.destroy_stream, "cuStreamDestroy_v2", "hipStreamDestroy");
-  each(d.query_stream, "cuStreamQuery", "hipStreamQuery");
-  each(d.begin_capture, "cuStreamBeginCapture_v2", "hipStreamBeginCapture");
-  each(d.end_capture, "cuStreamEndCapture", "hipStreamEndCapture");
-  each(d.instantiate, "cuGraphInstantiateWithFlags", "hipGraphInstantiateWithFlags");
-  each(d.launch_graph, "cuGraphLaunch", "hipGraphLaunch");
-  each(d.destroy_graph, "cuGraphDestroy", "hipGraphDestroy");
-  each(d.destroy_executable, "cuGraphExecDestroy", "hipGraphExecDestroy");
-  each(d.create_event, "cuEventCreate", "hipEventCreateWithFlags");
-  each(d.record_event, "cuEventRecord", "hipEventRecord");
-  each(d.elapsed_ms, "cuEventElapsedTime", "hipEventElapsedTime");
-  each(d.destroy_event, "cuEventDestroy_v2", "hipEventDestroy");
-}
-
-// Calls that a driver may lack.
-template <class Each>
-void each_optional_call(Driver& d, const Each& each) {
-  each(d.get_parameter, "cuFuncGetParamInfo", nullptr);  // since 12.4
-  each(d.granularity, "cuMemGetAllocationGranularity", "hipMemGetAllocationGranularity");
-  each(d.reserve, "cuMemAddressReserve", "hipMemAddressReserve");
-  each(d.create, "cuMemCreate", "hipMemCreate");
-  each(d.map, "cuMemMap", "hipMemMap");
-  each(d.set_access, "cuMemSetAccess", "hipMemSetAccess");
-  each(d.unmap, "cuMemUnmap", "hipMemUnmap");
-  each(d.release_handle, "cuMemRelease", "hipMemRelease");
-  each(d.free_address, "cuMemAddressFree", "hipMemAddressFree");
-}
-
 Trouble infra(std::string text) { return {TroubleKind::kInfra, std::move(text)}; }
 
 // What a vendor's library has under which names.
@@ -87,17 +36,19 @@ class Library {
   // Fills the table; the first name that is missing, or nothing.
   std::string fill(Driver& driver, bool is_cuda) const {
     std::string missing;
-    const auto load = [&](auto& call, const char* cuda, const char* hip) {
-      const char* const name = is_cuda ? cuda : hip;
-      if (name == nullptr) return true;
+    const auto find_call = [&](auto& call, const char* name, bool is_optional) {
       call.name = name;
       find(call.function, name);
-      return call.is_there();
+      if (!call.is_there() && !is_optional && missing.empty()) missing = name;
     };
-    each_call(driver, [&](auto& call, const char* cuda, const char* hip) {
-      if (!load(call, cuda, hip) && missing.empty()) missing = call.name;
-    });
-    each_optional_call(driver, load);
+#define ATTEST_CALL(member, cuda, hip) find_call(driver.member, is_cuda ? #cuda : #hip, false);
+#define ATTEST_OPTIONAL_CALL(member, cuda, hip) \
+  find_call(driver.member, is_cuda ? #cuda : #hip, true);
+#define ATTEST_CUDA_CALL(member, cuda) \
+  if (is_cuda) find_call(driver.member, #cuda, false);
+#define ATTEST_OPTIONAL_CUDA_CALL(member, cuda) \
+  if (is_cuda) find_call(driver.member, #cuda, true);
+#include "harness/device/gpu/driver_calls.inc"
     return missing;
   }
 
@@ -138,6 +89,11 @@ Result<std::string> cuda_architecture(const Driver& driver, int device) {
   return fmt::format("sm_{}{}", major, minor);
 }
 
+Code count_cuda_processors(int* count, int device) {
+  constexpr int kProcessors = 16;  // CUdevice_attribute
+  return cuda_names.attribute(count, kProcessors, device);
+}
+
 Result<Driver> load_cuda() {
   // Kernels that are loaded when they are first launched wait for those that run: two that wait for
   // each other would never end. CUDA Programming Guide, "Lazy Loading", "Concurrent Execution".
@@ -158,6 +114,7 @@ Result<Driver> load_cuda() {
                              missing));
   }
   driver.describe = describe_cuda;
+  driver.processors = count_cuda_processors;
   driver.architecture = cuda_architecture;
   return started(std::move(driver));
 }
@@ -168,6 +125,7 @@ struct HipNames {
   const char* (*error_name)(Code);
   const char* (*error_string)(Code);
   Code (*set_device)(int);
+  Code (*attribute)(int*, int, int);
   Code (*properties)(void*, int);
 };
 HipNames hip_names{};
@@ -201,6 +159,11 @@ Result<std::string> hip_architecture(const Driver& driver, int device) {
   return std::string(text.substr(0, text.find(':')));
 }
 
+Code count_hip_processors(int* count, int device) {
+  constexpr int kProcessors = 63;  // hipDeviceAttribute_t
+  return hip_names.attribute(count, kProcessors, device);
+}
+
 Result<Driver> load_hip() {
   // Without its development package a runtime has only the name with the version.
   const std::vector<const char*> names = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
@@ -221,12 +184,14 @@ Result<Driver> load_hip() {
   find(hip_names.error_name, "hipGetErrorName");
   find(hip_names.error_string, "hipGetErrorString");
   find(hip_names.set_device, "hipSetDevice");
+  find(hip_names.attribute, "hipDeviceGetAttribute");
   library.find(hip_names.properties, "hipGetDevicePropertiesR0600");  // since release 6
   if (hip_names.properties == nullptr) find(hip_names.properties, "hipGetDeviceProperties");
   if (!missing.empty()) {
     return infra(fmt::format("{} has no {}: ROCm 5.2 or newer is needed", driver.library, missing));
   }
   driver.describe = describe_hip;
+  driver.processors = count_hip_processors;
   driver.architecture = hip_architecture;
   driver.retain_context = {"hipSetDevice", retain_hip_device};
   driver.set_context = {"hipSetDevice", set_hip_device};

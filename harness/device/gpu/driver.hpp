@@ -60,6 +60,7 @@ struct Driver {
   Call<Code(char*, int bytes, int device)> get_name;
   // What a device's code objects are built for: "sm_90", "gfx942".
   Result<std::string> (*architecture)(const Driver&, int device) = nullptr;
+  Code (*processors)(int* count, int device) = nullptr;
   void (*describe)(Code, const char** name, const char** text) = nullptr;
 
   // What a thread works in: CUDA's primary context. It is never released: to make it anew takes

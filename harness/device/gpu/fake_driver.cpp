@@ -59,6 +59,7 @@ Code get_name(char* name, int bytes, int) {
   return std::strncpy(name, "Fake GPU", static_cast<std::size_t>(bytes)), 0;
 }
 Result<std::string> architecture(const Driver&, int) { return fake_gpu().architecture; }
+Code processors(int* count, int) { return *count = 304, 0; }
 void describe(Code code, const char** name, const char** text) {
   *name = code == 700 ? "FAKE_ILLEGAL_ADDRESS" : "FAKE_ERROR";
   *text = code == kOutOfMemory ? "out of memory" : "what went wrong";
@@ -256,6 +257,7 @@ Driver fake_driver(const std::string& vendor) {
   d.library = "libfake.so";
   d.version = 60000000;
   d.architecture = architecture;
+  d.processors = processors;
   d.describe = describe;
   d.init = {"fakeInit", init};
   d.get_version = {"fakeGetVersion", get_version};

@@ -57,6 +57,7 @@ class GpuDevice final : public Device {
   std::string target() const override { return gpu_.target; }
   std::string description() const override { return gpu_.description; }
   bool is_emulated() const override { return false; }
+  int processors() const override { return gpu_.processors; }
   MatrixUnit matrix_unit() const override { return gpu_.unit; }
 
   Result<Module> load_module(const std::string& path) override { return modules_.load(path); }

@@ -43,6 +43,7 @@ TEST_F(GpuDeviceTest, RunsAKernelOnWhatTheHostWrote) {
   EXPECT_EQ(k.device().target(), "gfx942");
   EXPECT_EQ(k.device().description(), "Fake GPU");
   EXPECT_EQ(k.device().matrix_unit(), MatrixUnit::kCdna3Bf16);
+  EXPECT_EQ(k.device().processors(), 304);
   EXPECT_FALSE(k.device().is_emulated());
 }
 

@@ -44,6 +44,7 @@ Result<FoundGpu> find_gpu(const Driver& driver, int index) {
   std::array<char, 256> name{};
   constexpr int kBytes = static_cast<int>(name.size()) - 1;
   if (driver.get_name(name.data(), kBytes, gpu.device) == 0) gpu.description = name.data();
+  if (driver.processors(&gpu.processors, gpu.device) != 0) gpu.processors = 0;
   const auto architecture = driver.architecture(driver, gpu.device);
   if (!architecture.ok()) return architecture.trouble();
   std::string names;

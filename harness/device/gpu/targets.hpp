@@ -12,6 +12,7 @@ struct FoundGpu {
   std::string description;  // "NVIDIA H200"
   std::string target;       // "sm_90"
   MatrixUnit unit = MatrixUnit::kUnknown;
+  int processors = 0;
 };
 
 Result<int> count_gpus(const Driver& driver);
