@@ -88,21 +88,28 @@ function(attest_code_object_for output source)
     COMMENT "Code object ${file}")
 endfunction()
 
-# Target name_code_objects, a part of ALL.
+# Target name_code_objects, a part of ALL. EXACT: no contraction of products and sums; each operation rounds once.
 function(attest_code_object name source)
+  cmake_parse_arguments(arg "EXACT" "" "" ${ARGN})
+  set(exact_amd "")
+  set(exact_nvidia "")
+  if(arg_EXACT)
+    set(exact_amd -ffp-contract=off)
+    set(exact_nvidia --fmad=false)
+  endif()
   cmake_path(ABSOLUTE_PATH source OUTPUT_VARIABLE source)
   set(outputs "")
   foreach(target ${ATTEST_AMD_TARGETS})
     set(output ${ATTEST_CODE_OBJECT_DIR}/${name}.${target}.co)
     # Nothing in it tells where the tree lies: equal sources are equal builds, by which runs know each other.
     attest_code_object_for(${output} ${source} COMMAND ${attest_hip_clang} ${attest_amd_flags} --offload-arch=${target}
-      -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -fuse-cuid=none)
+      -ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -fuse-cuid=none ${exact_amd})
     list(APPEND outputs ${output})
   endforeach()
   if(attest_nvcc)
     set(output ${ATTEST_CODE_OBJECT_DIR}/${name}.${ATTEST_NVIDIA_TARGET}.cubin)
     attest_code_object_for(${output} ${source}
-      COMMAND ${attest_nvcc} ${attest_nvidia_flags} -lineinfo)
+      COMMAND ${attest_nvcc} ${attest_nvidia_flags} -lineinfo ${exact_nvidia})
     list(APPEND outputs ${output})
   endif()
   add_custom_target(${name}_code_objects ALL DEPENDS ${outputs})

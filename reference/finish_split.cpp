@@ -16,6 +16,21 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
+// The columns of a split that a device summed.
+void take_columns(const SplitColumns& columns, int r, SplitOfRow& s) {
+  const auto take = [&](ColumnSum sum, AlignedVector<double>& to) {
+    if (const double* from = columns.sum[sum]) to.assign(from + r * kDV, from + r * kDV + kDV);
+  };
+  take(kColumnO, s.o);
+  take(kColumnT0, s.t0.weighted);
+  take(kColumnRigorous, s.rigorous.weighted);
+  take(kColumnLinear, s.probable.weighted);
+  take(kColumnShift, s.o_tight);
+  take(kColumnScaled, s.scaled);
+  take(kColumnSquare, s.probable.variance);
+  s.largest_v.assign(columns.largest_v, columns.largest_v + kDV);
+}
+
 // Sums the split's chunks; the columns are not yet over l.
 void sum_chunks(const Plan& plan, const Job& job, int split, int r, SplitOfRow& s) {
   s.sums.clear();
@@ -26,9 +41,12 @@ void sum_chunks(const Plan& plan, const Job& job, int split, int r, SplitOfRow& 
     for (int d = 0; d < kDV; ++d) to[d] += unit * from[r * kDV + d];
   };
   s.largest_v.assign(kDV, 0.0);
+  const bool on_device = !job.columns.empty();
+  if (on_device) take_columns(job.columns[split], r, s);
   for (std::size_t c = job.first_chunk[split]; c < job.first_chunk[split + 1]; ++c) {
     const ChunkSums& chunk = job.sums[c];
     s.sums.add(chunk.rows);
+    if (on_device) continue;
     add(chunk.o, s.o);
     for (int d = 0; d < kDV; ++d)
       s.largest_v[d] = std::max(s.largest_v[d], unit * chunk.largest_v[d]);

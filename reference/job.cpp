@@ -54,19 +54,30 @@ std::size_t Job::bytes(const Plan& plan) const {
   return (tokens * of_token + chunks.size() * kDV * of_column) * kBlockRows;
 }
 
-void Job::allocate(const Plan& plan) {
+void Job::allocate(const Plan& plan, bool on_device) {
   const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
-  scores.x.resize(tokens * kBlockRows);
-  if (plan.bounds) scores.spread.resize(tokens * kBlockRows);
-  if (plan.tiers) scores.repeat.resize(tokens * kBlockRows);
+  if (!on_device) {
+    scores.x.resize(tokens * kBlockRows);
+    if (plan.bounds) scores.spread.resize(tokens * kBlockRows);
+    if (plan.tiers) scores.repeat.resize(tokens * kBlockRows);
+  }
   chunk_largest.resize(chunks.size());
   split_largest.resize(splits.size());
   sums.resize(chunks.size());
 }
 
+double Job::edge_score(std::size_t edge, int row_of_block) const {
+  if (edges != nullptr) return edges[edge * kBlockRows + row_of_block];
+  const TokenRange& split = splits[edge / 2];
+  const int token = edge % 2 == 0 ? split.begin : split.end - 1;
+  return scores.x[std::size_t{1} * token * kBlockRows + row_of_block];
+}
+
 void Job::release() {
   scores = {};
   sums = {};
+  columns = {};
+  edges = nullptr;
   chunk_largest = {};
   split_largest = {};
 }

@@ -13,6 +13,13 @@ inline std::int64_t first_row_of(const Problem& problem, const Inputs& inputs,
   return std::int64_t{inputs.qo_indptr[block.sequence]} * problem.h_q + block.first_row;
 }
 
+// One split's sums over columns where a device formed them, over all its chunks, in units of V's
+// values.
+struct SplitColumns {
+  const double* sum[kColumnSums] = {};  // [16, 512]; nullptr: not formed
+  const double* largest_v = nullptr;    // [512]
+};
+
 struct Job {
   RowBlock block;
   std::vector<TokenRange> splits;           // live, in order
@@ -22,12 +29,16 @@ struct Job {
   std::vector<ChunkLargest> chunk_largest;  // [chunks]
   std::vector<SplitLargest> split_largest;  // [splits]
   Scores scores;
-  std::vector<ChunkSums> sums;  // [chunks]
+  std::vector<ChunkSums> sums;        // [chunks]
+  std::vector<SplitColumns> columns;  // [splits] of a device; else empty, and in `sums`
+  const double* edges = nullptr;      // [splits, 2, 16] scores, of a device
 
   Job(const Problem& problem, const Contract& contract, int num_splits, int sequence,
       int first_row);
   std::size_t bytes(const Plan& plan) const;  // that it holds while it runs
-  void allocate(const Plan& plan);
+  void allocate(const Plan& plan, bool on_device);
+  // The score of an edge of each split: its first token, its last.
+  double edge_score(std::size_t edge, int row_of_block) const;
   void release();
 };
 

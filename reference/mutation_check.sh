@@ -3,7 +3,8 @@
 # Makes one edit to one file of the reference, compiles it and links the bounds' tests with it in front of the library:
 # the tests must turn red. With `none`, an unedited copy of one file: they must stay green, which shows that the red
 # comes from the edit. A mutant is a sed script; its comments say which file and what it breaks:
-#   # file: reference/weigh.cpp
+#   # file: reference/weighing.hpp
+# (an edited header is seen by weigh.cpp alone, which is compiled again).
 set -euo pipefail
 source_dir=$1 mutant=$2 link=$3
 compile=("${@:4}")
@@ -15,15 +16,19 @@ fail() { printf '%s\n' "$*" >&2; exit 1; }
 file=reference/weigh.cpp
 if [[ $mutant != none ]]; then file=$(sed -n 's/^# file: //p' "$mutant"); fi
 [[ -f $source_dir/$file ]] || fail "$mutant names no file of the tree: '$file'"
-cp -- "$source_dir/$file" "$work/edited.cpp"
+edited=$work/$file
+mkdir -p "${edited%/*}"
+cp -- "$source_dir/$file" "$edited"
 if [[ $mutant != none ]]; then
-  sed -i -f "$mutant" -- "$work/edited.cpp"
-  changed=$(diff -- "$source_dir/$file" "$work/edited.cpp" | grep -c '^>' || true)
+  sed -i -f "$mutant" -- "$edited"
+  changed=$(diff -- "$source_dir/$file" "$edited" | grep -c '^>' || true)
   [[ $changed == 1 ]] || fail "$mutant must change one line of $file, but changes $changed: adapt it"
-  diff -U0 --label "a/$file" --label "b/$file" -- "$source_dir/$file" "$work/edited.cpp" || true
+  diff -U0 --label "a/$file" --label "b/$file" -- "$source_dir/$file" "$edited" || true
 fi
 
-"${compile[@]}" -Wno-error -w -I"$source_dir" -c -o "$work/edited.o" "$work/edited.cpp"
+unit=$edited
+if [[ $file == *.hpp ]]; then unit=$source_dir/reference/weigh.cpp; fi
+"${compile[@]}" -Wno-error -w -I"$work" -I"$source_dir" -c -o "$work/edited.o" "$unit"
 "${compile[0]}" -o "$work/test" "$work/edited.o" @"$link"
 code=0
 "$work/test" --gtest_brief=1 >"$work/out" 2>&1 || code=$?

@@ -2,12 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/core/contract.hpp"
 #include "harness/core/formats.hpp"
 
 namespace attest {
 namespace {
 
-double rounded(const Arithmetic& a, double p) { return PRounding(a)(splat(p))[3]; }
+double rounded(const Arithmetic& a, double p) { return p_rounding(a)(splat(p))[3]; }
 
 // Both sides of every boundary between two codes: the boundary itself, and one step beyond.
 template <class Check>

@@ -6,15 +6,20 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <span>
 
 #include "harness/core/parallel.hpp"
+#include "reference/gpu/gpu_reference.hpp"
 #include "reference/job.hpp"
 #include "reference/score_tests.hpp"
 
 namespace attest {
 namespace {
 
-constexpr std::size_t kGroupBytes = std::size_t{256} << 20;  // of jobs that run at one time
+// Of jobs that run at one time, as Job::bytes counts them: a device has more memory, and less of
+// theirs is on the host.
+constexpr std::size_t kGroupBytes = std::size_t{256} << 20;
+constexpr std::size_t kDeviceGroupBytes = std::size_t{4} << 30;
 
 struct Item {
   std::size_t job, part;  // part: a chunk, a split, or a row of the block
@@ -23,14 +28,15 @@ struct Item {
 class Run {
  public:
   Run(const Problem& problem, const Inputs& inputs, const Contract& contract, int num_splits,
-      const Plan& plan, int threads, ScoreTests& scores)
+      const Plan& plan, int threads, GpuReference* device, ScoreTests& scores)
       : problem_(problem),
         inputs_(inputs),
         contract_(contract),
         plan_(plan),
         threads_(std::max(threads, 1)),
+        device_(device),
         scores_(scores) {
-    for (int t = 0; t < threads_; ++t) {
+    for (int t = 0; t < threads_ && device == nullptr; ++t) {
       workers_.push_back(std::make_unique<TileWorker>(problem, inputs, contract.arithmetic, plan));
     }
     for (int sequence = 0; sequence < problem.b(); ++sequence) {
@@ -40,76 +46,103 @@ class Run {
     }
   }
 
-  [[nodiscard]] bool all(Reference& result) {
+  Outcome all(Reference& result) {
+    if (device_ != nullptr) {
+      Outcome begun = device_->begin(problem_, inputs_, contract_.arithmetic, plan_);
+      if (!begun.ok()) return begun;
+    }
+    const std::size_t most = device_ != nullptr ? kDeviceGroupBytes : kGroupBytes;
     for (std::size_t begin = 0, end = 0; begin < jobs_.size(); begin = end) {
-      for (std::size_t bytes = 0; end < jobs_.size() && (end == begin || bytes < kGroupBytes);
-           ++end) {
+      for (std::size_t bytes = 0; end < jobs_.size() && (end == begin || bytes < most); ++end) {
         bytes += jobs_[end].bytes(plan_);
       }
-      const bool done = group(begin, end, result);
+      Outcome done = group(begin, end, result);
       for (std::size_t j = begin; j < end; ++j) jobs_[j].release();
-      if (!done) return false;
+      if (!done.ok()) return done;
     }
-    return true;
+    return Done{};
   }
 
  private:
+  // The parts of a group's jobs that threads take one by one.
+  struct Items {
+    std::vector<Item> chunks, splits, rows;
+  };
+
+  // Throws what its threads threw for want of memory.
   template <class Work>
-  [[nodiscard]] bool each(const std::vector<Item>& items, const Work& work) {
-    return parallel_for(threads_, items.size(), [&](int worker, std::size_t i) {
-      work(*workers_[worker], jobs_[items[i].job], items[i].part);
+  void each(const std::vector<Item>& items, const Work& work) {
+    const bool done = parallel_for(threads_, items.size(), [&](int worker, std::size_t i) {
+      work(worker, jobs_[items[i].job], items[i].part);
+    });
+    if (!done) throw std::bad_alloc();
+  }
+
+  Items allocate(std::size_t begin, std::size_t end) {
+    Items items;
+    for (std::size_t j = begin; j < end; ++j) {
+      const auto list = [j](std::vector<Item>& of, std::size_t parts) {
+        for (std::size_t part = 0; part < parts; ++part) of.push_back({j, part});
+      };
+      jobs_[j].allocate(plan_, device_ != nullptr);
+      list(items.chunks, jobs_[j].chunks.size());
+      list(items.splits, jobs_[j].splits.size());
+      list(items.rows, static_cast<std::size_t>(jobs_[j].block.rows));
+    }
+    return items;
+  }
+
+  Outcome group(std::size_t begin, std::size_t end, Reference& result) {
+    const Items items = allocate(begin, end);
+    const std::span jobs(&jobs_[begin], end - begin);
+    if (device_ == nullptr) {
+      score_on_host(items);
+    } else if (Outcome scored = device_->score(jobs); !scored.ok()) {
+      return scored;
+    }
+    each(items.splits, [&](int, Job& job, std::size_t split) {
+      schedule_split(problem_, contract_.arithmetic, plan_, static_cast<int>(split), job);
+    });
+    if (device_ == nullptr) {
+      accumulate_on_host(items);
+    } else if (Outcome summed = device_->accumulate(jobs); !summed.ok()) {
+      return summed;
+    }
+    each(items.rows, [&](int, Job& job, std::size_t row) {
+      finish_row(problem_, inputs_, contract_, plan_, job, static_cast<int>(row), result);
+    });
+    if (plan_.blocks) score_group(begin, end, result);
+    return Done{};
+  }
+
+  void score_on_host(const Items& items) {
+    each(items.chunks, [&](int worker, Job& job, std::size_t c) {
+      workers_[worker]->score(job.block, job.chunks[c], job.errors[job.chunks[c].split], job.scores,
+                              job.chunk_largest[c]);
     });
   }
 
-  [[nodiscard]] bool group(std::size_t begin, std::size_t end, Reference& result) {
-    std::vector<Item> chunks, splits, rows;
-    for (std::size_t j = begin; j < end; ++j) {
-      const auto list = [j](std::vector<Item>& items, std::size_t parts) {
-        for (std::size_t part = 0; part < parts; ++part) items.push_back({j, part});
-      };
-      jobs_[j].allocate(plan_);
-      list(chunks, jobs_[j].chunks.size());
-      list(splits, jobs_[j].splits.size());
-      list(rows, jobs_[j].block.rows);
+  void accumulate_on_host(const Items& items) {
+    if (plan_.tiers) {
+      each(items.rows, [&](int, Job& job, std::size_t row) {
+        count_repeats(contract_.arithmetic, plan_, static_cast<int>(row), job);
+      });
     }
-    return each(chunks,
-                [](TileWorker& worker, Job& job, std::size_t c) {
-                  worker.score(job.block, job.chunks[c], job.errors[job.chunks[c].split],
-                               job.scores, job.chunk_largest[c]);
-                }) &&
-           each(splits,
-                [&](TileWorker&, Job& job, std::size_t split) {
-                  schedule_split(problem_, contract_.arithmetic, plan_, static_cast<int>(split),
-                                 job);
-                }) &&
-           (!plan_.tiers || each(rows,
-                                 [&](TileWorker&, Job& job, std::size_t row) {
-                                   count_repeats(contract_.arithmetic, plan_, static_cast<int>(row),
-                                                 job);
-                                 })) &&
-           each(chunks,
-                [](TileWorker& worker, Job& job, std::size_t c) {
-                  const Chunk& chunk = job.chunks[c];
-                  worker.accumulate(job.block, chunk, job.errors[chunk.split], job.scores,
-                                    job.split_largest[chunk.split], job.chunk_largest[c],
-                                    job.sums[c]);
-                }) &&
-           each(rows,
-                [&](TileWorker&, Job& job, std::size_t row) {
-                  finish_row(problem_, inputs_, contract_, plan_, job, static_cast<int>(row),
-                             result);
-                }) &&
-           (!plan_.blocks || score_group(begin, end, result));
+    each(items.chunks, [&](int worker, Job& job, std::size_t c) {
+      const Chunk& chunk = job.chunks[c];
+      workers_[worker]->accumulate(job.block, chunk, job.errors[chunk.split], job.scores,
+                                   job.split_largest[chunk.split], job.chunk_largest[c],
+                                   job.sums[c]);
+    });
   }
 
-  [[nodiscard]] bool score_group(std::size_t begin, std::size_t end, const Reference& result) {
+  void score_group(std::size_t begin, std::size_t end, const Reference& result) {
     std::vector<ScoreTests::OfJob> of_jobs(end - begin);
     const bool done = parallel_for(threads_, end - begin, [&](int, std::size_t i) {
       of_jobs[i] = scores_.run(jobs_[begin + i], result);
     });
-    for (std::size_t i = 0; done && i < of_jobs.size(); ++i)
-      scores_.add(jobs_[begin + i], of_jobs[i]);
-    return done;
+    if (!done) throw std::bad_alloc();
+    for (std::size_t i = 0; i < of_jobs.size(); ++i) scores_.add(jobs_[begin + i], of_jobs[i]);
   }
 
   const Problem& problem_;
@@ -117,6 +150,7 @@ class Run {
   const Contract& contract_;
   const Plan plan_;
   const int threads_;
+  GpuReference* const device_;
   ScoreTests& scores_;
   std::vector<std::unique_ptr<TileWorker>> workers_;
   std::vector<Job> jobs_;
@@ -165,11 +199,15 @@ bool groups_fit(const Problem& problem, const Arithmetic& a) {
   return true;
 }
 
-[[nodiscard]] bool run(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                       int num_splits, const Plan& plan, int threads, ScoreTests& scores,
-                       Reference& result) {
-  prepare(problem.rows(), num_splits, plan, result);
-  return Run(problem, inputs, contract, num_splits, plan, threads, scores).all(result);
+// The device, where it pays.
+GpuReference* device_for(const Problem& problem, const ReferenceOptions& options) {
+  if (options.device == nullptr) return nullptr;
+  std::int64_t tokens = 0;
+  for (int s = 0; s < problem.b(); ++s) {
+    const int blocks = (problem.s_q[s] * problem.h_q + kBlockRows - 1) / kBlockRows;
+    tokens += std::int64_t{problem.s_kv[s]} * blocks;
+  }
+  return tokens >= options.tokens_for_device ? options.device : nullptr;
 }
 
 // All tiers are about what the rounded q gives; what the verdict is about is the formula.
@@ -238,22 +276,25 @@ Result<Reference> reference(const Problem& problem, const Inputs& inputs, const 
   plan.blocks = plan.declared && !options.observed.empty();
   try {
     Reference result;
+    GpuReference* const device = device_for(problem, options);
     ScoreTests scores(problem, inputs, contract,
                       plan.blocks ? options.observed : decltype(options.observed){});
-    bool done = true;
+    const auto run = [&](const Plan& of, Reference& to) {
+      prepare(problem.rows(), num_splits, of, to);
+      return Run(problem, inputs, contract, num_splits, of, options.threads, device, scores)
+          .all(to);
+    };
+    Reference exact;
     if (plan.bounds && contract.arithmetic.scaled_q) {
-      Reference exact;
-      done = run(problem, inputs, contract, num_splits, Plan{}, options.threads, scores, exact);
+      if (const Outcome done = run(Plan{}, exact); !done.ok()) return done.trouble();
       plan.scaled_q = true;
-      done =
-          done && run(problem, inputs, contract, num_splits, plan, options.threads, scores, result);
-      if (done) shift_to(exact.expected, result);
-    } else {
-      done = run(problem, inputs, contract, num_splits, plan, options.threads, scores, result);
     }
+    if (const Outcome done = run(plan, result); !done.ok()) return done.trouble();
+    if (plan.scaled_q) shift_to(exact.expected, result);
     if (plan.blocks) result.scores = scores.largest();
-    if (done) widen_by_stored_shifts(result.tiers);
-    if (done) return result;
+    widen_by_stored_shifts(result.tiers);
+    if (device != nullptr) result.device = device->name();
+    return result;
   } catch (const std::bad_alloc&) {  // below
   }
   return Trouble{TroubleKind::kInfra,

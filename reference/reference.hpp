@@ -32,12 +32,20 @@ enum class Detail {
   kAll,    // every tier that the contract allows, facts, directions, and the scores of `observed`
 };
 
+class GpuReference;
+
+// From so many tokens on, times blocks of 16 rows, a device is faster than the host's threads.
+inline constexpr std::int64_t kTokensForDevice = 32768;
+
 struct ReferenceOptions {
   int threads = 1;  // the result does not depend on it
   Detail detail = Detail::kAll;
   // Final results of kernels, o [rows, 512] as stored in bf16, to run the score tests on. Needs a
   // declared schedule.
   std::vector<std::span<const std::uint16_t>> observed = {};
+  // Whose sums are the host's bit for bit (gpu/gpu_reference.hpp); nullptr: the host alone.
+  GpuReference* device = nullptr;
+  std::int64_t tokens_for_device = kTokensForDevice;
 };
 
 struct Reference {
@@ -47,13 +55,14 @@ struct Reference {
   std::vector<float> temperature_o;        // [rows, 512] d o / d ln sm_scale
   std::vector<float> temperature_lse;      // [rows] d lse / d ln sm_scale
   std::vector<std::vector<Score>> scores;  // [observed] the largest |z| of each filter
+  std::string device;                      // that formed the sums; empty: the host
 };
 
 // Why no bound can be formed of a kernel of this contract; empty when one can.
 std::string why_no_bound(const Problem& problem, const Contract& contract);
 
 // num_splits: as the kernel runs it (Kernel::num_splits). Trouble kInfra when the host has no
-// memory for it; kUsage where no bound can be formed.
+// memory for it, or the device fails; kUsage where no bound can be formed.
 Result<Reference> reference(const Problem& problem, const Inputs& inputs, const Contract& contract,
                             int num_splits, const ReferenceOptions& options);
 

@@ -16,7 +16,6 @@ TileWorker::TileWorker(const Problem& problem, const Inputs& inputs, const Arith
       inputs_(inputs),
       arithmetic_(arithmetic),
       plan_(plan),
-      scaled_q_(problem.sm_scale * 1.44269504f),
       scratch_(std::make_unique<Scratch>()) {}
 TileWorker::~TileWorker() = default;
 
@@ -26,17 +25,29 @@ Elements token_row(const Problem& problem, const Inputs& inputs, int sequence, i
   return inputs.kv_elements() + (page * page_size + token % page_size) * kDQk;
 }
 
-void TileWorker::pack_queries(const RowBlock& block) {
+void packed_queries(const Problem& problem, const Inputs& inputs, const Plan& plan,
+                    const RowBlock& block, float* to) {
+  const float scaled_q = problem.sm_scale * 1.44269504f;  // fp32(sm_scale * log2 e)
   for (int r = 0; r < kBlockRows; ++r) {
-    const int row = block.first_row + std::min(r, block.rows - 1);  // the last row fills the block
-    const std::int64_t query = inputs_.qo_indptr[block.sequence] + row / problem_.h_q;
-    const Elements q = inputs_.q_elements() +
-                       (query * problem_.q_stride_t() + row % problem_.h_q * problem_.q_stride_h());
+    const int row = block.first_row + std::min(r, block.rows - 1);
+    const std::int64_t query = inputs.qo_indptr[block.sequence] + row / problem.h_q;
+    const Elements q = inputs.q_elements() +
+                       (query * problem.q_stride_t() + row % problem.h_q * problem.q_stride_h());
     for (int d = 0; d < kDQk; ++d) {
       float value = q[d];
-      if (plan_.scaled_q) value = decode_bf16(encode_bf16(value * scaled_q_));
-      scratch_->q[d][r] = value;
-      scratch_->q_magnitude[d][r] = std::fabs(value);
+      if (plan.scaled_q) value = decode_bf16(encode_bf16(value * scaled_q));
+      to[d * kBlockRows + r] = value;
+    }
+  }
+}
+
+void TileWorker::pack_queries(const RowBlock& block) {
+  Scratch& s = *scratch_;
+  packed_queries(problem_, inputs_, plan_, block, &s.q_magnitude[0][0]);
+  for (int d = 0; d < kDQk; ++d) {
+    for (int r = 0; r < kBlockRows; ++r) {
+      s.q[d][r] = s.q_magnitude[d][r];
+      s.q_magnitude[d][r] = std::fabs(s.q_magnitude[d][r]);
     }
   }
 }

@@ -148,8 +148,8 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
     const double of_value = scale * problem_.kv_scale;  // the blocks are sums over codes
     for (std::size_t t = 0; t < tile_count(job.chunks[c]); ++t, ++tile) {
       if (job.splits[split].begin >= job.block.visible[r]) continue;
-      const double a = scale * sums.block_weight[t * kBlockRows + r];
-      const float* values = &sums.blocks[(t * kBlockRows + r) * kDV];
+      const double a = scale * sums.tile_weight(t)[r];
+      const float* values = sums.tile(t) + r * kDV;
       along(scores.tiles[i][tile],
             [&](int d) { return of_value * widened(values + d) - a * load<Double8>(o + d); });
     }
@@ -157,7 +157,7 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
   for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge) {
     const int token = edge_token(job, edge);
     if (token >= job.block.visible[r]) continue;
-    const double a = std::exp(job.scores.x[std::size_t{1} * token * kBlockRows + r] - lse);
+    const double a = std::exp(job.edge_score(edge, r) - lse);
     const Elements v = token_row(problem_, inputs_, job.block.sequence, token);
     const double unit = problem_.kv_scale;
     along(scores.tokens[i][edge], [&](int d) {

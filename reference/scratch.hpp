@@ -6,9 +6,6 @@ namespace attest {
 
 inline constexpr int kKeyTile = 16;  // tokens whose K is unpacked at once
 inline constexpr int kStrip = 32;    // columns of V
-// A sum of n fp32 terms >= 0, each rounded thrice, is low by at most (n + 3) 2^-24: here n <=
-// kChunkTokens.
-inline constexpr double kInflate = 1 + 0x1p-13;
 
 struct TileWorker::Scratch {
   alignas(64) double q[kDQk][kBlockRows];

@@ -9,6 +9,7 @@
 #include "harness/core/inputs.hpp"
 #include "harness/core/problem.hpp"
 #include "reference/error_bound.hpp"
+#include "reference/sums.hpp"
 
 namespace attest {
 
@@ -31,10 +32,6 @@ struct CacheLineAllocator {
 template <class T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
 
-inline constexpr int kBlockRows = 16;
-inline constexpr int kChunkTokens = 1024;  // at most; fp32 sums within it stay good to 2^-13
-inline constexpr int kValueTile = 64;      // tokens whose weights and V are unpacked at once
-
 // Up to 16 rows of one sequence: rows first_row .. of its s_q * h_q, in order.
 struct RowBlock {
   int sequence = 0, first_row = 0, rows = 0;
@@ -46,33 +43,7 @@ struct Chunk {
   int begin = 0, end = 0;  // tokens of the sequence; begins at a tile of the split
 };
 
-// Sums over a chunk or a split, of each row of a block. Weights w = e^(x - M) are relative to the
-// split's largest score M; `top` is the token that has it, kept apart from what multiplies v - o:
-// where one token holds most of the weight, |v| + |o| would be far above |v - o|.
-enum RowSum {
-  kL,            // sum w
-  kTheta,        // sum w theta: relative error of w
-  kRounding,     // sum w rho (1 + theta): of the rounding of P, in the worst case
-  kTopTheta,     // T0: what multiplies v_top - o
-  kShift,        // sum w pi: what the declared rounding does, signed
-  kFlip,         // sum w (1 + theta) * relative size of the roundings that may go the other way
-  kTopRigorous,  // T2: what multiplies v_top - o
-  kCentred,      // T2: sum w of what multiplies the other v - o
-  kLinear,       // sum w of the coherent errors of w (kappa)
-  kSquareOfO,    // variance of sum w theta, without the top token: multiplies o^2
-  kSquareOfTop,  // variance of the top token's w: multiplies (v_top - o)^2
-  kSquareOfP,    // variance of sum w pi, of the roundings that are not known
-  kSquaredW,     // sum w^2
-  kFlushed,      // sum of the w whose P is rounded to 0
-  kScaled,       // sum w (x - M)
-  kNorm,         // sum w |v|_1
-  kOfMax,        // sum w of what the max in force may be off: a rounded P leaves it
-  kRepeated,     // sum w N: N tokens may have one and the same error
-  kSmall,        // kSmallSums counts of tokens: w < 2^-5, 2^-8, ...
-  kRowSums = kSmall + 6
-};
-inline constexpr int kSmallSums = kRowSums - kSmall;
-inline constexpr double kLargestSmall = 0x1p-5, kSmallStep = 0x1p-3;
+// Of each row of a block (sums.hpp). A device writes the same doubles in the same order.
 struct RowSums {
   alignas(64) double sum[kRowSums][kBlockRows];
   alignas(64) double least_linear[kBlockRows];    // least error of a token's w |v|: T1 or T2p
@@ -81,10 +52,6 @@ struct RowSums {
   void clear();
   void add(const RowSums& other);
 };
-
-// Sums over tokens of a weight times |v|, v or v^2, of each row and column.
-enum AbsSum { kAbsT0, kAbsRigorous, kAbsLinear, kAbsSums };   // the errors of T0; T2; T1 or T2p
-enum SignedSum { kSignedShift, kSignedScaled, kSignedSums };  // w pi; w (x - M)
 
 // A tile of the split, as each row of the block sees it.
 struct TileMax {
@@ -118,6 +85,15 @@ struct ChunkSums {
   AlignedVector<float> largest_v;               // [512] of the finite |v| in the chunk
   AlignedVector<float> blocks;        // [value tiles, 16, 512] sum w v of each; for scores
   AlignedVector<float> block_weight;  // [value tiles, 16] sum w
+  // The two where a device formed them.
+  const float *device_blocks = nullptr, *device_block_weight = nullptr;
+
+  const float* tile(std::size_t t) const {
+    return (device_blocks != nullptr ? device_blocks : blocks.data()) + t * kBlockRows * kDV;
+  }
+  const float* tile_weight(std::size_t t) const {
+    return (device_blocks != nullptr ? device_block_weight : block_weight.data()) + t * kBlockRows;
+  }
 };
 
 // Scores of a block: token-major, so that a token's 16 rows lie together.
@@ -135,6 +111,13 @@ struct Plan {
   bool blocks = false;    // sums of each value tile
   bool scaled_q = false;  // q is rounded as declared
 };
+
+struct WeighRules;
+WeighRules weigh_rules(const Arithmetic& arithmetic, const Plan& plan);  // weigh.cpp
+
+// What enters Q.K of the block's rows; the last row fills the block.
+void packed_queries(const Problem& problem, const Inputs& inputs, const Plan& plan,
+                    const RowBlock& block, float* to /* [576, 16] */);
 
 // K of a token, and V: its 576 codes.
 Elements token_row(const Problem& problem, const Inputs& inputs, int sequence, int token);
@@ -174,7 +157,7 @@ class TileWorker {  // one a thread
   void weigh(const Span& span, RowSums& rows);
   void weigh_plainly(const Span& span, RowSums& rows);
   template <bool kTiers>
-  class Weigher;
+  void weigh_half(const Span& span, int half, RowSums& rows);
   // accumulate.cpp
   void start(ChunkSums& sums, std::size_t value_tiles) const;
   void add_values(const Span& span, ChunkSums& sums);
@@ -187,7 +170,6 @@ class TileWorker {  // one a thread
   const Inputs& inputs_;
   const Arithmetic arithmetic_;
   const Plan plan_;
-  const float scaled_q_;  // fp32(sm_scale * log2 e)
   std::unique_ptr<Scratch> scratch_;
 };
 

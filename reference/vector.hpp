@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <initializer_list>
 #include <type_traits>
 
 #include "harness/core/elements.hpp"
@@ -86,29 +85,6 @@ inline Float8 load_elements(const Elements& from) {
   float values[8];
   from.read(8, values);
   return load<Float8>(values);
-}
-
-// e^x to 2 ulp for x <= 709; 0 below -708, where fp32 has long been 0. NaN stays NaN.
-// x = n ln2 + r, |r| <= ln2 / 2, ln2 in two parts so that n * high is exact; Taylor to r^13, whose
-// remainder is 1e-17.
-inline Double8 exponential(const Double8& x) {
-  constexpr double kMagic = 0x1.8p52;  // adding it leaves round(y) in the low bits
-  const Double8 clamped = x < -708.0 ? splat(-708.0) : x;
-  const Double8 shifted = fused_multiply_add(clamped, splat(0x1.71547652b82fep0), splat(kMagic));
-  const Double8 n = shifted - kMagic;
-  Double8 r = fused_multiply_add(n, splat(-6.93147180369123816490e-01), clamped);
-  r = fused_multiply_add(n, splat(-1.90821492927058770002e-10), r);
-  Double8 sum = splat(1.0 / 6227020800);
-  for (double factorial : {479001600.0, 39916800.0, 3628800.0, 362880.0, 40320.0, 5040.0, 720.0,
-                           120.0, 24.0, 6.0, 2.0, 1.0, 1.0}) {
-    sum = fused_multiply_add(sum, r, splat(1.0 / factorial));
-  }
-  Long8 bits;
-  std::memcpy(&bits, &shifted, sizeof bits);
-  bits = (bits + 1023) << 52;
-  Double8 scale;
-  std::memcpy(&scale, &bits, sizeof scale);
-  return x < -708.0 ? splat(0.0) : sum * scale;
 }
 
 }  // namespace attest

@@ -1,10 +1,9 @@
-#include "reference/vector.hpp"
-
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <limits>
 
+#include "reference/lanes.hpp"
 #include "reference/multiply_add.hpp"
 #include "reference/oracle.hpp"
 

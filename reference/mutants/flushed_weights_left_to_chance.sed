@@ -1,3 +1,3 @@
-# file: reference/weigh.cpp
+# file: reference/weighing.hpp
 # T1, T2p: a weight below 2^-126 may be flushed, whatever its V
 s/    g.kappa = t.flushed ? larger(g.kappa, splat(1.0)) : g.kappa;/    ;/

@@ -1,3 +1,3 @@
-# file: reference/weigh.cpp
+# file: reference/weighing.hpp
 # nothing is common to many tokens
-s/    g.kappa = e_.exp_argument \* t.below + c_.coherent;/    g.kappa = Double8{};/
+s/    g.kappa = e_.exp_argument \* t.below + c_.coherent;/    g.kappa = Reals{};/

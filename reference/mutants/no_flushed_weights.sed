@@ -1,3 +1,3 @@
-# file: reference/weigh.cpp
+# file: reference/weighing.hpp
 # exp2 never flushes
 s/  t.theta = t.flushed ? larger(grown, splat(1.0)) : grown;/  t.theta = grown;/

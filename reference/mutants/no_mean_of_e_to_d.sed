@@ -1,3 +1,3 @@
-# file: reference/weigh.cpp
+# file: reference/weighing.hpp
 # T1, T2p: the mean of e^d - 1 is common to all tokens
-s/    g.kappa += g.wild ? Double8{} : g.variance;/    ;/
+s/    g.kappa += g.wild ? Reals{} : g.variance;/    ;/

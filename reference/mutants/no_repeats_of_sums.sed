@@ -1,3 +1,3 @@
-# file: reference/weigh.cpp
+# file: reference/weighing.hpp
 # equal summands round independently
 s/c_.accumulates_p \* square_root(g.repeats)/c_.accumulates_p/

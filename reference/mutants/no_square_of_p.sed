@@ -1,3 +1,3 @@
-# file: reference/weigh.cpp
+# file: reference/weighing.hpp
 # T1 with l of rounded P: their variance is in l too
 s/    sum_\[kSquareOfP\] += g.squared_w \* of_p;/    ;/

@@ -1,3 +1,3 @@
-# file: reference/weigh.cpp
+# file: reference/weighing.hpp
 # T0: P below the least normal has a relative error
 s/smaller(e_.p_absolute \/ p, splat(1.0));/splat(e_.p_relative);/

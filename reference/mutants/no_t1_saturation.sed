@@ -1,3 +1,3 @@
-# file: reference/weigh.cpp
+# file: reference/weighing.hpp
 # T1: a P beyond the largest saturates
-s/splat(e_.p_bias), splat(e_.p_saturation));/splat(e_.p_bias), Double8{});/
+s/splat(e_.p_bias), splat(e_.p_saturation));/splat(e_.p_bias), Reals{});/
