@@ -20,7 +20,8 @@ struct StressOptions {
 // Empty when the case can be stressed; else why not.
 std::string why_not_stressed(const Case& c);
 
-// One capture on each of two streams with memory of its own, and `count` replays at the same time.
+// One capture on each of two streams with memory of its own, one at the largest lengths and one at
+// lengths of 1, and `count` replays of both at the same time.
 // Before each replay lengths, page tables and contents are changed in place, outputs and workspaces
 // are poisoned, and memory that was released in between holds hostile bits (stress_steps.hpp). A
 // replay leaves the bits that a launch of its own left, which the oracle judged; so is the first

@@ -118,19 +118,31 @@ class Replays {
                                                   sizes.partial_lse, steps_[0].inputs.q.size(),
                                                   steps_[0].inputs.kv_indptr.size() * 4, 4096});
     for (Lane& lane : lanes_) {
-      const OnStream on(device_, lane.stream);
-      lane.session.open(options_.verify.code_objects, {&steps_[0].inputs}, sizes);
-      lane.session.write(steps_[0].inputs);
-      if (Outcome taken = temporaries_->turn(); !taken.ok()) {
-        return verdict_of(taken.trouble(), kernel_.name());
-      }
-      lane.graph = lane.session.capture(problem);
-      if (!lane.session.failed()) continue;
-      Verdict verdict = verdict_of(lane.session.trouble(), kernel_.name());
-      say_where(fmt::format("capture on stream {}", lane.stream), "", verdict);
-      return verdict;
+      Verdict verdict = capture(lane, sizes);
+      if (!goes_on(verdict)) return verdict;
     }
     return passed();
+  }
+
+  // The first graph with all lengths at their largest, the second with those of a serving engine
+  // that captures before any request is there: one token a sequence.
+  Verdict capture(Lane& lane, const OutputSizes& sizes) {
+    const Step& largest = steps_[0];
+    Case c = largest.c;
+    if (lane.stream == 1) std::fill(c.problem.s_kv.begin(), c.problem.s_kv.end(), 1);
+    const auto inputs = generate(c, walk_of(kernel_, c.problem), options_.verify.threads);
+    if (!inputs.ok()) return verdict_of(inputs.trouble(), kernel_.name());
+    const OnStream on(device_, lane.stream);
+    lane.session.open(options_.verify.code_objects, {&largest.inputs, &*inputs}, sizes);
+    lane.session.write(*inputs);
+    if (Outcome taken = temporaries_->turn(); !taken.ok()) {
+      return verdict_of(taken.trouble(), kernel_.name());
+    }
+    lane.graph = lane.session.capture(c.problem);
+    if (!lane.session.failed()) return passed();
+    Verdict verdict = verdict_of(lane.session.trouble(), kernel_.name());
+    say_where(fmt::format("capture on stream {}", lane.stream), "", verdict);
+    return verdict;
   }
 
   // One of each lane, at the same time.
@@ -195,9 +207,10 @@ class Replays {
   }
 
   std::string place_of(int round, const Lane& lane) const {
-    return fmt::format("replay {} of {} on stream {}, of step {} of {} ({})", round + 1,
-                       options_.count, lane.stream, lane.step + 1, steps_.size(),
-                       to_token(steps_[lane.step].c));
+    return fmt::format("replay {} of {} on stream {}{}, of step {} of {} ({})", round + 1,
+                       options_.count, lane.stream,
+                       lane.stream == 1 ? ", captured with lengths of 1" : "", lane.step + 1,
+                       steps_.size(), to_token(steps_[lane.step].c));
   }
   Verdict trouble_at(int round, const Lane& lane, const Trouble& trouble) const {
     Verdict verdict = verdict_of(trouble, kernel_.name());

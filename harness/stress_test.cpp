@@ -54,8 +54,8 @@ struct Edit {
   const char* words;  // of the reason
 };
 constexpr Edit kEdits[] = {
-    {Defect::kPlansAtCapture, "on stream 1, of step 6 of 10"},
-    {Defect::kKeepsTheFirstLengths, "on stream 1, of step 6 of 10"},
+    {Defect::kPlansAtCapture, "on stream 1, captured with lengths of 1, of step 6 of 10"},
+    {Defect::kKeepsTheFirstLengths, "on stream 1, captured with lengths of 1, of step 6 of 10"},
     {Defect::kKeepsTheFirstPages, "on stream 0, of step 1 of 10"},
     {Defect::kReturnsThePreviousAnswer, "on stream 0, of step 1 of 10"},
     {Defect::kSumsIntoItsWorkspace, "on stream 0, of step 1 of 10"},
