@@ -17,7 +17,7 @@ ATTEST_INLINE unsigned long long ticks() {
 }
 
 // Until so many ticks have gone by. It ends whatever the clock does: the emulator's stands still.
-ATTEST_INLINE void wait(unsigned long long wanted) {
+ATTEST_INLINE void wait_ticks(unsigned long long wanted) {
   constexpr int kMostPolls = 1 << 20;
   const unsigned long long begin = ticks();
   unsigned long long last = begin;
@@ -54,7 +54,7 @@ ATTEST_INLINE void arrive() {
     const Bits32 here = static_cast<Bits32>(block_x() * 73 + block_y() * 4099 + block_z() * 131071);
     place = scrambled(here * 64 + static_cast<Bits32>(wave_index())) % kPlaces;
   }
-  wait(place * kTicksOfAPlace);
+  wait_ticks(place * kTicksOfAPlace);
 #endif
 }
 

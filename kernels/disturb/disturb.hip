@@ -36,10 +36,10 @@ extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void disturb_lds(int words, Bit
   extern __shared__ Bits32 lds[];
   volatile Bits32* to = lds;  // nobody reads it: else there would be no store
   for (int i = gpu::thread_index(); i < words; i += kThreads) to[i] = pattern;
-  gpu::wait(ticks);
+  gpu::wait_ticks(ticks);
 }
 
 // Holds a compute unit, with the LDS that the launch asks for, up to so many ticks.
 extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void disturb_time(Bits32 seed, Bits32 ticks) {
-  gpu::wait(workgroup_seed(seed) % ticks);
+  gpu::wait_ticks(workgroup_seed(seed) % ticks);
 }
