@@ -1,5 +1,6 @@
 #include "harness/stress_disturb.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "harness/core/poison.hpp"
@@ -13,7 +14,6 @@ constexpr std::uint32_t kThreads = 256;  // disturb.hip
 // Of a workgroup. CUDA Programming Guide, "Technical Specifications per Compute Capability": 227 KB
 // of a Hopper SM's 228; MI300 ISA, 2.1: 64 KiB.
 constexpr std::uint32_t kHopperShared = 232448, kAmdLds = 65536;
-constexpr std::uint32_t kH200Sms = 132, kMi300Units = 304;
 // Larger than L2: 50 MB of an H200, 4 MB a chiplet of an MI300X before its cache of 256 MB.
 constexpr std::size_t kScratchBytes = std::size_t{96} << 20;
 // An emulator has no caches to thrash: enough to run the kernels.
@@ -31,10 +31,9 @@ std::string file_name(const std::string& target) {
 
 Disturber::Disturber(Device& device, Seed seed)
     : device_(device), seed_(seed), bench_(device, kPoison16) {
-  const bool is_nvidia = device.target().starts_with("sm_");
-  lds_bytes_ = is_nvidia ? kHopperShared : kAmdLds;
-  compute_units_ = is_nvidia ? kH200Sms : kMi300Units;
-  if (device.is_emulated()) compute_units_ = kEmulatedUnits;
+  lds_bytes_ = device.target().starts_with("sm_") ? kHopperShared : kAmdLds;
+  const auto processors = static_cast<std::uint32_t>(std::max(device.processors(), 1));
+  compute_units_ = device.is_emulated() ? kEmulatedUnits : processors;
 }
 
 void Disturber::open(const std::string& folder) {

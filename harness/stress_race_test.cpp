@@ -2,6 +2,8 @@
 // merges the splits of a row (stress_planted.hip), right and wrong, on the emulator and on silicon.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "harness/device/device_list.hpp"
 #include "harness/stress.hpp"
 
@@ -108,6 +110,29 @@ TEST_P(Race, ThatIsNoneIsNotFound) {
 TEST_P(Race, OfACounterThatIsRaisedBeforeTheStoresIsFound) { expect_found("planted_early"); }
 
 TEST_P(Race, OfSumsInTheOrderOfArrivalIsFound) { expect_found("planted_atomic_sum"); }
+
+// Reads of the clock in a code object for gfx942. Source: CDNA3 ISA, "Scalar Memory Instructions":
+// s_memtime is opcode 36 of SMEM, its destination in bits 6..12.
+int clock_reads(const std::string& name) {
+  std::ifstream file(ATTEST_CODE_OBJECT_DIR "/" + name + ".gfx942.co", std::ios::binary);
+  EXPECT_TRUE(file) << name;
+  int reads = 0;
+  std::uint32_t words[2] = {};
+  while (file.read(reinterpret_cast<char*>(&words[1]), sizeof words[1])) {
+    reads += (words[0] & ~(0x7fu << 6)) == 0xc0900000 && words[1] == 0;
+    words[0] = words[1];
+  }
+  return reads;
+}
+
+// Else `stress order` would compare a build with itself.
+TEST(ForcedArrival, HoldsEachStageBackTwiceAndTheNormalBuildNever) {
+  EXPECT_EQ(clock_reads("mla_decode"), 0);
+  constexpr int kKernels = 4, kCalls = 2, kReadsOfACall = 2;
+  for (const char* order : {"forward", "reverse", "seeded"}) {
+    EXPECT_GE(clock_reads(std::string("mla_decode_") + order), kKernels * kCalls * kReadsOfACall);
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(On, Race, testing::Values(kEmulator, kSilicon), [](const auto& info) {
   return std::string(info.index == 0 ? "Emulator" : "Silicon");
