@@ -104,6 +104,8 @@ void add_variances(const Arithmetic& a, int split_tokens, const Descales& descal
 
 }  // namespace
 
+double dot_bias(MatrixUnit unit) { return probable(unit, kDQk).bias * kU; }
+
 Descales descales_of(const Problem& p) {
   const int of_q = is_power_of_two(p.q_scale) ? 0 : 1;
   const int of_kv = is_power_of_two(p.kv_scale) ? 0 : 1;

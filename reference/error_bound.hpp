@@ -18,6 +18,9 @@ inline constexpr std::string_view kBoundsVersion = "1";
 
 // |error| of a dot product of length k <= accumulation_steps(unit, k) * u * sum|products|.
 double accumulation_steps(MatrixUnit unit, std::int64_t k);
+// Of a dot product of 576, what may be of one sign in all of them: the part of its relative error, in terms
+// of sum |q k|, that is not rounded to nearest.
+double dot_bias(MatrixUnit unit);
 
 // Multiplications by descale factors of fp8 tensors that round: those by no power of two.
 struct Descales {

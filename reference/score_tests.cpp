@@ -26,6 +26,27 @@ std::size_t tile_count(const Chunk& chunk) {
   return static_cast<std::size_t>((chunk.end - chunk.begin + kValueTile - 1) / kValueTile);
 }
 
+// Tokens whose rounding errors are equal err along all their directions at once: seen along that of
+// the m of them in a range, their N add up to N / m. The largest N / m of what the row sees of the
+// range.
+double alike_elsewhere(const Job& job, int r, int begin, int end) {
+  std::vector<std::pair<double, double>> alike;  // score, N
+  for (int token = begin; token < std::min(end, job.block.visible[r]); ++token) {
+    const std::size_t at = std::size_t{1} * token * kBlockRows + r;
+    const double score = job.scores.x[at], n = job.scores.repeat[at];
+    if (n > 1 && std::isfinite(score)) alike.emplace_back(score, n);
+  }
+  std::sort(alike.begin(), alike.end());
+  double most = 1;
+  for (auto first = alike.begin(); first != alike.end();) {
+    const auto last = std::find_if(first, alike.end(),
+                                   [&](const auto& other) { return other.first != first->first; });
+    most = std::max(most, first->second / static_cast<double>(last - first));
+    first = last;
+  }
+  return most;
+}
+
 std::size_t slot_of(double value, std::size_t slots) {
   return mix64(std::bit_cast<std::uint32_t>(static_cast<float>(value))) & (slots - 1);
 }
@@ -87,12 +108,11 @@ struct ScoreTests::Residuals {
 void ScoreTests::Filter::join(const Filter& other) {
   along += other.along;
   squared += other.squared;
-  tolerance = std::max(tolerance, other.tolerance);
+  allowed += other.allowed;
 }
 
-// What is allowed along the direction is one number for all its elements: it adds up.
+// What is allowed along the direction is one number for all elements of a row: it adds up.
 double ScoreTests::Filter::z() const {
-  const double allowed = tolerance * squared;
   return squared > 0 ? along / std::sqrt(squared + allowed * allowed) : 0;
 }
 
@@ -108,9 +128,10 @@ ScoreTests::ScoreTests(const Problem& problem, const Inputs& inputs, const Contr
 
 namespace {
 
-// g[d] of 8 columns at a time, by `direction`.
+// g[d] of 8 columns at a time, by `direction`, of which a right kernel may add the share
+// `tolerance`.
 template <class Direction>
-void add_along(ScoreTests::Filter& filter, const double* e, const double* inverse,
+void add_along(ScoreTests::Filter& filter, const double* e, const double* inverse, double tolerance,
                const Direction& direction) {
   Double8 along{}, squared{};
   for (int d = 0; d < kDV; d += 8) {
@@ -118,10 +139,13 @@ void add_along(ScoreTests::Filter& filter, const double* e, const double* invers
     along += load<Double8>(e + d) * g;
     squared += g * g * load<Double8>(inverse + d);
   }
+  double of_row = 0;
   for (int lane = 0; lane < 8; ++lane) {
     filter.along += along[lane];
-    filter.squared += squared[lane];
+    of_row += squared[lane];
   }
+  filter.squared += of_row;
+  filter.allowed += tolerance * of_row;
 }
 
 Double8 widened(const float* from) { return __builtin_convertvector(load<Float8>(from), Double8); }
@@ -129,16 +153,17 @@ Double8 widened(const float* from) { return __builtin_convertvector(load<Float8>
 }  // namespace
 
 void ScoreTests::score_row(const Job& job, const Reference& result, const Residuals& residuals,
-                           int r, std::size_t i, OfJob& scores) const {
+                           const Tolerances& tolerances, int r, std::size_t i,
+                           OfJob& scores) const {
   const std::int64_t row = first_row_of(problem_, inputs_, job.block) + r;
   const double* o = &result.expected.o[row * kDV];
   const double lse = result.expected.lse[row];
-  const auto along = [&](Filter& filter, const auto& direction) {
+  const auto along = [&](Filter& filter, double tolerance, const auto& direction) {
     add_along(filter, &residuals.over_variance[std::size_t{1} * r * kDV],
-              &residuals.inverse[std::size_t{1} * r * kDV], direction);
+              &residuals.inverse[std::size_t{1} * r * kDV], tolerance, direction);
   };
-  along(scores.gain[i], [&](int d) { return load<Double8>(o + d); });
-  along(scores.temperature[i],
+  along(scores.gain[i], tolerances.gain, [&](int d) { return load<Double8>(o + d); });
+  along(scores.temperature[i], tolerances.temperature,
         [&](int d) { return widened(&result.temperature_o[row * kDV + d]); });
   std::size_t tile = 0;
   for (std::size_t c = 0; c < job.chunks.size(); ++c) {
@@ -150,7 +175,7 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
       if (job.splits[split].begin >= job.block.visible[r]) continue;
       const double a = scale * sums.tile_weight(t)[r];
       const float* values = sums.tile(t) + r * kDV;
-      along(scores.tiles[i][tile],
+      along(scores.tiles[i][tile], tolerances.tiles[tile],
             [&](int d) { return of_value * widened(values + d) - a * load<Double8>(o + d); });
     }
   }
@@ -160,7 +185,7 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
     const double a = std::exp(job.edge_score(edge, r) - lse);
     const Elements v = token_row(problem_, inputs_, job.block.sequence, token);
     const double unit = problem_.kv_scale;
-    along(scores.tokens[i][edge], [&](int d) {
+    along(scores.tokens[i][edge], tolerances.tokens[edge], [&](int d) {
       const Double8 value = unit * __builtin_convertvector(load_elements(v + d), Double8);
       return a * (value - load<Double8>(o + d));
     });
@@ -171,54 +196,75 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
     const std::int64_t part = row * result.expected.num_splits + static_cast<std::int64_t>(s);
     const double a = std::exp(result.expected.partial_lse[part] - lse);
     const double* of_split = &result.expected.partial_o[part * kDV];
-    along(scores.splits[i][s],
+    along(scores.splits[i][s], tolerances.splits[s],
           [&](int d) { return a * (load<Double8>(of_split + d) - load<Double8>(o + d)); });
   }
 }
 
+// The relative error of x: that of its product with the scale, and, of a matrix unit that does not
+// round to nearest, b u spread of each score in one direction. Along the temperature's, sum a (x -
+// mean)(v - o), that is at most its root mean square over that of x - mean (Cauchy and Schwarz).
+double ScoreTests::of_temperature(const Job& job, const Reference& result, int r) const {
+  const double of_scale = job.errors.empty() ? 0 : job.errors[0].exp_argument;
+  const double bias = dot_bias(contract_.arithmetic.matrix_unit);
+  if (bias == 0) return of_scale;
+  const double lse = result.expected.lse[first_row_of(problem_, inputs_, job.block) + r];
+  double mean = 0, square = 0, spread_square = 0;
+  for (int token = 0; token < job.block.visible[r]; ++token) {
+    const std::size_t at = std::size_t{1} * token * kBlockRows + r;
+    const double x = job.scores.x[at] - lse, a = std::exp(x), spread = job.scores.spread[at];
+    if (!(a > 0)) continue;
+    mean += a * x;
+    square += a * x * x;
+    spread_square += a * spread * spread;
+  }
+  const double variance = square - mean * mean;
+  return of_scale + (variance > 0 ? bias * std::sqrt(spread_square / variance) : 0);
+}
+
 // What a right kernel may add along a direction: the relative error of the weights of a tile, a
 // token, a split; of the sums; of the scale.
-void ScoreTests::set_tolerances(const Job& job, const Reference& result, OfJob& scores) const {
+ScoreTests::Tolerances ScoreTests::tolerances_of(const Job& job, const Reference& result,
+                                                 int r) const {
   const Arithmetic& a = contract_.arithmetic;
-  const std::int64_t first_row = first_row_of(problem_, inputs_, job.block);
+  const std::int64_t row = first_row_of(problem_, inputs_, job.block) + r;
   const int live = static_cast<int>(job.splits.size());
-  std::vector<double> of_split(live), of_tokens(live);
   const int descales = descales_of(problem_).of_logit;
-  double of_sums = 0;
+  Tolerances of;
+  of.temperature = of_temperature(job, result, r);
+  of.splits.resize(live);
+  std::vector<double> of_tokens(live);
   for (int s = 0; s < live; ++s) {
+    if (job.splits[s].begin >= job.block.visible[r]) continue;
     const SplitErrors& e = job.errors[s];
-    for (int r = 0; r < job.block.rows; ++r) {
-      if (job.splits[s].begin >= job.block.visible[r]) continue;
-      const std::int64_t row = first_row + r;
-      const double rescales = job.split_largest[s].rescales[r], max = job.split_largest[s].score[r];
-      double merge = 0, lse = result.expected.lse[row];
-      if (live > 1) {
-        const std::int64_t part = row * result.expected.num_splits + s;
-        const double below = std::fabs(lse - result.expected.partial_lse[part]) + std::log(live);
-        lse = result.expected.partial_lse[part];
-        merge = merge_weight_error(a, live, max, lse - max, below, descales);
-        of_split[s] = std::max(of_split[s], result.tiers.t0.partial_lse[part] + merge);
-      }
-      for (std::size_t c = job.first_chunk[s]; c < job.first_chunk[s + 1]; ++c)
-        of_tokens[s] = std::max(of_tokens[s], job.sums[c].rows.worst_exponent[r] + merge);
-      const double sums = kLambda * kU * std::sqrt((e.accumulate_roundings + rescales) / 3) +
-                          e.accumulate_bias + e.denominates(rescales) +
-                          merge_accumulate_error(a, live) + merge;
-      of_sums = std::max(of_sums, sums);
+    const double rescales = job.split_largest[s].rescales[r], max = job.split_largest[s].score[r];
+    double merge = 0, lse = result.expected.lse[row];
+    if (live > 1) {
+      const std::int64_t part = row * result.expected.num_splits + s;
+      const double below = std::fabs(lse - result.expected.partial_lse[part]) + std::log(live);
+      lse = result.expected.partial_lse[part];
+      merge = merge_weight_error(a, live, max, lse - max, below, descales);
+      of.splits[s] = (result.tiers.t0.partial_lse[part] + merge) *
+                     alike_elsewhere(job, r, job.splits[s].begin, job.splits[s].end);
+    }
+    for (std::size_t c = job.first_chunk[s]; c < job.first_chunk[s + 1]; ++c)
+      of_tokens[s] = std::max(of_tokens[s], job.sums[c].rows.worst_exponent[r] + merge);
+    const double sums = kLambda * kU * std::sqrt((e.accumulate_roundings + rescales) / 3) +
+                        e.accumulate_bias + e.denominates(rescales) +
+                        merge_accumulate_error(a, live) + merge;
+    of.gain = std::max(of.gain, sums);
+  }
+  for (const Chunk& chunk : job.chunks) {
+    for (int begin = chunk.begin; begin < chunk.end; begin += kValueTile) {
+      const int end = std::min(begin + kValueTile, chunk.end);
+      of.tiles.push_back(of_tokens[chunk.split] * alike_elsewhere(job, r, begin, end));
     }
   }
-  for (std::size_t i = 0; i < observed_.size(); ++i) {
-    scores.gain[i].tolerance = of_sums;
-    scores.temperature[i].tolerance = job.errors.empty() ? 0 : job.errors[0].exp_argument;
-    std::size_t tile = 0;
-    for (const Chunk& chunk : job.chunks) {
-      for (std::size_t t = 0; t < tile_count(chunk); ++t)
-        scores.tiles[i][tile++].tolerance = of_tokens[chunk.split];
-    }
-    for (int s = 0; s < live; ++s) scores.splits[i][s].tolerance = of_split[s];
-    for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge)
-      scores.tokens[i][edge].tolerance = of_tokens[edge / 2];
+  for (std::size_t edge = 0; edge < 2 * job.splits.size(); ++edge) {
+    const int token = edge_token(job, edge);
+    of.tokens.push_back(of_tokens[edge / 2] * alike_elsewhere(job, r, token, token + 1));
   }
+  return of;
 }
 
 ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const {
@@ -228,12 +274,13 @@ ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const
   OfJob scores{std::vector<Filter>(n), std::vector<Filter>(n), filters(n, tiles),
                filters(n, job.splits.size()), filters(n, 2 * job.splits.size())};
   const std::int64_t first_row = first_row_of(problem_, inputs_, job.block);
-  set_tolerances(job, result, scores);
+  std::vector<Tolerances> tolerances;
+  for (int r = 0; r < job.block.rows; ++r) tolerances.push_back(tolerances_of(job, result, r));
   for (std::size_t i = 0; i < n; ++i) {
     const Residuals residuals(job, first_row, result, observed_[i], contract_.arithmetic,
                               problem_.rows());
     for (int r = 0; r < job.block.rows; ++r) {
-      if (job.block.visible[r] > 0) score_row(job, result, residuals, r, i, scores);
+      if (job.block.visible[r] > 0) score_row(job, result, residuals, tolerances[r], r, i, scores);
     }
   }
   return scores;

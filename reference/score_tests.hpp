@@ -17,7 +17,7 @@ class ScoreTests {
 
   struct Filter {  // one direction's sums
     double along = 0, squared = 0;
-    double tolerance = 0;  // the share of the direction that a right kernel may add
+    double allowed = 0;  // of `along`: what a right kernel may add, whatever its other errors are
     void join(const Filter& other);
     double z() const;
   };
@@ -38,9 +38,15 @@ class ScoreTests {
     int sequence, split, begin, end;
   };
   struct Residuals;
-  void set_tolerances(const Job& job, const Reference& result, OfJob& scores) const;
-  void score_row(const Job& job, const Reference& result, const Residuals& residuals, int row,
-                 std::size_t observed, OfJob& scores) const;
+  // Shares of the directions that a right kernel may add to one row.
+  struct Tolerances {
+    double gain = 0, temperature = 0;
+    std::vector<double> tiles, splits, tokens;
+  };
+  Tolerances tolerances_of(const Job& job, const Reference& result, int row) const;
+  double of_temperature(const Job& job, const Reference& result, int row) const;
+  void score_row(const Job& job, const Reference& result, const Residuals& residuals,
+                 const Tolerances& tolerances, int row, std::size_t observed, OfJob& scores) const;
 
   const Problem& problem_;
   const Inputs& inputs_;
