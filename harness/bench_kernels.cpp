@@ -22,7 +22,7 @@ Problem problem_of(const Kernel& kernel, const Device& device, const BenchPoint&
                   .s_kv = std::vector<int>(b, point.s_kv),
                   .s_q = std::vector<int>(b, 1),
                   .page_size = options.page_size,
-                  .num_splits = options.num_splits};
+                  .num_splits = point.num_splits};
   if (problem.num_splits == 0 && device.processors() > 0) {
     problem.num_splits = kernel.num_splits_for(problem, device.processors());
   }

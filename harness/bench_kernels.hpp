@@ -15,9 +15,6 @@ struct KernelBenchOptions {
   std::string code_objects = {};  // folder
   int threads = 1;                // of the host, for the reference
   int page_size = 64;
-  // 0: as many as keep the device's processors busy once, where it says how many it has; else the
-  // kernel's own rule.
-  int num_splits = 0;
   std::int64_t distinct_bytes = 0;  // of inputs that the launches go round, at least
   std::int64_t read_bytes = 0;      // that the read bandwidth is measured over
   int launches = 1;                 // of one graph, at least
@@ -30,6 +27,9 @@ KernelBenchOptions bench_options_for(const Device& device);
 
 struct BenchPoint {
   int h_q = 16, s_kv = 1024, b = 1;
+  // 0: as many as keep the device's processors busy once, where it says how many it has; else the
+  // kernel's own rule.
+  int num_splits = 0;
 };
 
 struct KernelSpeed {

@@ -73,8 +73,8 @@ std::string markdown_head(const KernelBenchReport& report) {
 }
 
 std::string markdown_row(const KernelBenchReport& report, const KernelSpeed& row) {
-  const auto [h_q, s_kv, b] = row.point;
-  std::string text = fmt::format("| {} | {} | {} | {} |", h_q, s_kv, b, row.num_splits);
+  std::string text = fmt::format("| {} | {} | {} | {} |", row.point.h_q, row.point.s_kv,
+                                 row.point.b, row.num_splits);
   if (has_speed(row)) {
     text += fmt::format(" {:.1f} | {:.1f}..{:.1f} | {:.1f} | {:.4g} | {:.2f} | {:.4g} |", row.us,
                         row.us_least, row.us_most, fmt::join(row.stage_us, " + "), row.gb_per_s,

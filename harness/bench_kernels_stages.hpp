@@ -7,7 +7,7 @@
 
 namespace attest {
 
-class StageDevice final : public Device {
+class StageDevice : public Device {
  public:
   static constexpr int kAll = -1;
   StageDevice(Device& inner, int stage) : inner_(inner), stage_(stage) {}
@@ -24,6 +24,8 @@ class StageDevice final : public Device {
 
   std::string name() const override { return inner_.name(); }
   std::string target() const override { return inner_.target(); }
+  int processors() const override { return inner_.processors(); }
+  std::string description() const override { return inner_.description(); }
   bool is_emulated() const override { return inner_.is_emulated(); }
   MatrixUnit matrix_unit() const override { return inner_.matrix_unit(); }
   Result<Module> load_module(const std::string& path) override { return inner_.load_module(path); }

@@ -86,12 +86,13 @@ TEST(BenchKernels, EachStageHasATimeOfItsOwn) {
   const auto device = emulator();
   KernelBenchOptions options = options_for(*device);
   options.timings = 1;
-  options.num_splits = 2;
-  const auto two = bench_kernel(right_kernel(), *device, kSmall, options);
+  BenchPoint point = kSmall;
+  point.num_splits = 2;
+  const auto two = bench_kernel(right_kernel(), *device, point, options);
   ASSERT_TRUE(two.ok()) << two.trouble().text;
   EXPECT_EQ(two->stage_us.size(), 2u);
-  options.num_splits = 1;  // nothing to merge
-  const auto one = bench_kernel(right_kernel(), *device, kSmall, options);
+  point.num_splits = 1;  // nothing to merge
+  const auto one = bench_kernel(right_kernel(), *device, point, options);
   ASSERT_TRUE(one.ok()) << one.trouble().text;
   EXPECT_TRUE(one->stage_us.empty());
 }
@@ -142,6 +143,27 @@ TEST(BenchKernels, AKernelThatSkipsALaunchThatIsNotJudgedHasNone) {
       });
   EXPECT_EQ(verdict.status, Status::kFailed);
   EXPECT_NE(verdict.reason.find("set 0"), std::string::npos) << verdict.reason;
+}
+
+class FourProcessors final : public StageDevice {
+ public:
+  explicit FourProcessors(Device& inner) : StageDevice(inner, kAll) {}
+  int processors() const override { return 4; }
+};
+
+TEST(BenchKernels, SplitsAreTheKernelsChoiceForTheProcessorsOrThoseThatAreAskedFor) {
+  const auto inner = emulator();
+  FourProcessors device(*inner);
+  KernelBenchOptions options = options_for(device);
+  options.timings = 1;
+  BenchPoint point = kSmall;
+  const auto chosen = bench_kernel(right_kernel(), device, point, options);
+  ASSERT_TRUE(chosen.ok()) << chosen.trouble().text;
+  EXPECT_EQ(chosen->num_splits, 2);  // two sequences on four processors
+  point.num_splits = 3;
+  const auto asked = bench_kernel(right_kernel(), device, point, options);
+  ASSERT_TRUE(asked.ok()) << asked.trouble().text;
+  EXPECT_EQ(asked->num_splits, 3);
 }
 
 TEST(BenchKernels, LaunchesGoRoundAsManySetsAsTheBytesNeed) {

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "harness/case_source.hpp"
 #include "harness/core/kernel.hpp"
+#include "harness/device/device_list.hpp"
 #include "harness/verify.hpp"
 
 namespace attest {
@@ -40,48 +42,60 @@ class StageTimes {
   Clock::time_point begin_;
 };
 
-// What one thread has part.
+class StagedRunner final : public CaseRunner {
+ public:
+  StagedRunner(std::unique_ptr<Device> device, const CommonOptions& common, AtStage at_stage)
+      : device_(std::move(device)),
+        options_{
+            .code_objects = common.code_objects, .threads = 1, .at_stage = std::move(at_stage)} {}
+  CaseRecord run(const Case& c) override {
+    return {to_token(c), verify(*find_kernel(c.kernel), *device_, c, options_), 0};
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  VerifyOptions options_;
+};
+
+// What one thread has done.
 struct Part {
-  std::unique_ptr<Device> device;
+  std::unique_ptr<CaseRunner> runner;
   StageTimes times;
   Tally tally;
   std::int64_t cases = 0, kv_tokens = 0;
   std::string finding;
   Clock::time_point end;
-  Trouble trouble{TroubleKind::kInfra, ""};  // there is no device
+  Trouble trouble{TroubleKind::kInfra, ""};  // there is no runner
 };
 
-void run_one(const VerifyWork& work, const VerifyBenchOptions& options, std::int64_t index,
-             Part& part) {
+void run_one(const VerifyWork& work, std::int64_t index, Part& part) {
   part.times.at("draw");
   const Case c = work.at(index);
   part.times.at("other");  // what a case does before it tells its first stage
-  const Verdict verdict = verify(
-      *find_kernel(c.kernel), *part.device, c,
-      {.code_objects = options.code_objects, .threads = 1, .at_stage = [&](std::string_view stage) {
-         part.times.at(stage);
-       }});
+  const CaseRecord record = part.runner->run(c);
   part.times.at("");
+  const Verdict& verdict = record.verdict;
   part.tally.add(verdict.status);
   ++part.cases;
   part.kv_tokens += c.problem.total_kv();
   if (part.finding.empty() && (is_finding(verdict.status) || verdict.status == Status::kInfra)) {
-    part.finding = to_token(c) + ": " + verdict.reason;
+    part.finding = record.token + ": " + verdict.reason;
   }
 }
 
-// A device belongs to the thread that opens it. What a runtime loads at first use is not counted.
-void warm_up(const VerifyWork& work, const VerifyBenchOptions& options, Part& part) {
-  auto device = options.open_device();
-  if (!device.ok()) {
-    part.trouble = device.trouble();
+// What a runtime loads at first use is not counted.
+void warm_up(const VerifyWork& work, const OpenStaged& open, Part& part) {
+  auto runner = open([&part](std::string_view stage) { part.times.at(stage); });
+  if (!runner.ok()) {
+    part.trouble = runner.trouble();
     return;
   }
-  part.device = std::move(*device);
-  run_one(work, options, 0, part);
-  Part fresh;
-  fresh.device = std::move(part.device);
-  part = std::move(fresh);
+  part.runner = std::move(*runner);
+  run_one(work, 0, part);
+  part.times = {};
+  part.tally = {};
+  part.cases = part.kv_tokens = 0;
+  part.finding.clear();
 }
 
 void add(const Part& part, VerifySpeed& speed) {
@@ -107,25 +121,34 @@ double VerifySpeed::share(const std::string& stage) const {
                                          [](double sum, const auto& s) { return sum + s.second; });
 }
 
-Result<VerifySpeed> bench_verify(const VerifyWork& work, const VerifyBenchOptions& options) {
-  std::vector<Part> parts(static_cast<std::size_t>(options.threads));
-  std::latch all_are_warm(options.threads);
+OpenStaged staged_runners(const CommonOptions& common) {
+  return [common](AtStage at_stage) -> Result<std::unique_ptr<CaseRunner>> {
+    auto device = open_device(common.device, {.threads = 1,
+                                              .instruction_budget = kInstructionBudget,
+                                              .launch_limit_s = kDrawnLaunchSeconds});
+    if (!device.ok()) return device.trouble();
+    return std::unique_ptr<CaseRunner>(
+        std::make_unique<StagedRunner>(std::move(*device), common, std::move(at_stage)));
+  };
+}
+
+Result<VerifySpeed> bench_verify(const VerifyWork& work, int threads, const OpenStaged& open) {
+  std::vector<Part> parts(static_cast<std::size_t>(threads));
+  std::latch all_are_warm(threads);
   std::atomic<std::int64_t> next{0};
   std::atomic<Clock::rep> begin{0};
   const auto run = [&](int thread) {
     Part& part = parts[static_cast<std::size_t>(thread)];
-    warm_up(work, options, part);
+    warm_up(work, open, part);
     all_are_warm.arrive_and_wait();
     begin = Clock::now().time_since_epoch().count();  // of the last one that comes this far
-    for (std::int64_t i = next++; i < work.cases && part.device; i = next++) {
-      run_one(work, options, i, part);
-    }
+    for (std::int64_t i = next++; i < work.cases && part.runner; i = next++) run_one(work, i, part);
     part.end = Clock::now();
-    part.device.reset();
+    part.runner.reset();  // where it was opened: a device belongs to a thread
   };
   {
-    std::vector<std::jthread> threads;
-    for (int i = 1; i < options.threads; ++i) threads.emplace_back(run, i);
+    std::vector<std::jthread> others;
+    for (int i = 1; i < threads; ++i) others.emplace_back(run, i);
     run(0);
   }
   VerifySpeed speed;

@@ -6,9 +6,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "harness/case_runner.hpp"
 #include "harness/core/case.hpp"
-#include "harness/core/device.hpp"
 #include "harness/core/verdict.hpp"
 
 namespace attest {
@@ -19,11 +20,11 @@ struct VerifyWork {
   std::function<Case(std::int64_t)> at;  // called by many threads
 };
 
-struct VerifyBenchOptions {
-  std::string code_objects;  // folder
-  int threads = 1;
-  std::function<Result<std::unique_ptr<Device>>()> open_device;  // one for each thread
-};
+using AtStage = std::function<void(std::string_view stage)>;
+// A runner for each thread, which opens it. It tells when a stage begins, where it can.
+using OpenStaged = std::function<Result<std::unique_ptr<CaseRunner>>(AtStage at_stage)>;
+// On a device of this process.
+OpenStaged staged_runners(const CommonOptions& common);
 
 struct VerifySpeed {
   std::string name;
@@ -37,7 +38,7 @@ struct VerifySpeed {
   double share(const std::string& stage) const;  // 0..1, of the time of all stages
 };
 
-// The device is warm before the clock starts. Trouble when a device cannot be opened.
-Result<VerifySpeed> bench_verify(const VerifyWork& work, const VerifyBenchOptions& options);
+// All runners are warm before the clock starts. Trouble when one cannot be opened.
+Result<VerifySpeed> bench_verify(const VerifyWork& work, int threads, const OpenStaged& open);
 
 }  // namespace attest

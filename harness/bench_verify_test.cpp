@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/device/device_list.hpp"
-
 namespace attest {
 namespace {
 
@@ -14,14 +12,19 @@ VerifyWork three_cases() {
   return {"three", 3, [](std::int64_t i) { return *parse_token(kTokens[i]); }};
 }
 
-VerifyBenchOptions options_on(const std::string& device) {
-  return {.code_objects = ATTEST_CODE_OBJECT_DIR, .threads = 2, .open_device = [device] {
-            return open_device(device, {.threads = 1});
-          }};
+CommonOptions common_on(const std::string& device) {
+  CommonOptions common;
+  common.device = device;
+  common.code_objects = ATTEST_CODE_OBJECT_DIR;
+  return common;
+}
+
+Result<VerifySpeed> speed_on(const std::string& device) {
+  return bench_verify(three_cases(), 2, staged_runners(common_on(device)));
 }
 
 TEST(BenchVerify, EachCaseCountsOnce) {
-  const auto speed = bench_verify(three_cases(), options_on("emu:gfx942"));
+  const auto speed = speed_on("emu:gfx942");
   ASSERT_TRUE(speed.ok()) << speed.trouble().text;
   EXPECT_EQ(speed->cases, 3);
   EXPECT_EQ(speed->kv_tokens, 64 + 65 + 3 + 5);
@@ -31,7 +34,7 @@ TEST(BenchVerify, EachCaseCountsOnce) {
 }
 
 TEST(BenchVerify, SharesOfTheStagesAreOfAllTime) {
-  const auto speed = bench_verify(three_cases(), options_on("emu:gfx942"));
+  const auto speed = speed_on("emu:gfx942");
   ASSERT_TRUE(speed.ok()) << speed.trouble().text;
   double sum = 0;
   for (const auto& [stage, seconds] : speed->stage_seconds) sum += speed->share(stage);
@@ -43,16 +46,16 @@ TEST(BenchVerify, SharesOfTheStagesAreOfAllTime) {
 }
 
 TEST(BenchVerify, WhatIsNotRightIsTold) {
-  VerifyBenchOptions options = options_on("emu:gfx942");
-  options.code_objects = "/nowhere";
-  const auto speed = bench_verify(three_cases(), options);
+  CommonOptions common = common_on("emu:gfx942");
+  common.code_objects = "/nowhere";
+  const auto speed = bench_verify(three_cases(), 2, staged_runners(common));
   ASSERT_TRUE(speed.ok()) << speed.trouble().text;
   EXPECT_EQ(speed->tally.infra, 3);
   EXPECT_NE(speed->first_finding.find("v1:k=mla_decode"), std::string::npos);
 }
 
 TEST(BenchVerify, ADeviceThatIsNotHereIsTheMachinesTrouble) {
-  const auto speed = bench_verify(three_cases(), options_on("cuda:99"));
+  const auto speed = speed_on("cuda:99");
   ASSERT_FALSE(speed.ok());
   EXPECT_EQ(speed.trouble().kind, TroubleKind::kInfra);
 }

@@ -18,8 +18,8 @@ struct BenchKernelsRequest {
   std::vector<int> heads = {16, 128};
   std::vector<int> lengths = {1024, 8192, 65536};
   std::vector<int> batches = {1, 8, 32, 64, 128};
+  std::vector<int> splits = {0};  // 0: the kernel's choice
   int page_size = 64;
-  int num_splits = 0;
   // None: what serves on the device (bench_options_for()).
   std::optional<std::int64_t> distinct_mib, read_mib;
   std::optional<int> timings, launches;
@@ -29,6 +29,7 @@ struct BenchKernelsRequest {
 struct BenchVerifyRequest {
   std::int64_t cases = 1000;  // that are drawn
   std::uint64_t seed = 1;
+  bool isolate = false;
   std::string out;  // Markdown
 };
 

@@ -21,7 +21,6 @@ KernelBenchOptions options_of(const CommonOptions& common, const BenchKernelsReq
   options.code_objects = common.code_objects;
   options.threads = common.threads;
   options.page_size = request.page_size;
-  options.num_splits = request.num_splits;
   options.timings = request.timings.value_or(options.timings);
   options.launches = request.launches.value_or(options.launches);
   if (request.distinct_mib) options.distinct_bytes = *request.distinct_mib << 20;
@@ -38,7 +37,9 @@ std::string command_text(const CommonOptions& common, const BenchKernelsRequest&
   if (request.page_size != BenchKernelsRequest{}.page_size) {
     text += fmt::format(" --page {}", request.page_size);
   }
-  if (request.num_splits > 0) text += fmt::format(" --splits {}", request.num_splits);
+  if (request.splits != BenchKernelsRequest{}.splits) {
+    text += fmt::format(" --splits {}", fmt::join(request.splits, ","));
+  }
   const auto add = [&](const char* option, const auto& value) {
     if (value) text += fmt::format(" {} {}", option, *value);
   };
@@ -53,7 +54,9 @@ std::vector<BenchPoint> points_of(const BenchKernelsRequest& request) {
   std::vector<BenchPoint> points;
   for (const int h_q : request.heads) {
     for (const int s_kv : request.lengths) {
-      for (const int b : request.batches) points.push_back({h_q, s_kv, b});
+      for (const int b : request.batches) {
+        for (const int splits : request.splits) points.push_back({h_q, s_kv, b, splits});
+      }
     }
   }
   return points;
@@ -116,10 +119,8 @@ void add_bench_kernels_options(CLI::App& sub, BenchKernelsRequest& request) {
   sub.add_option("--page", request.page_size, "tokens a page: 1, 16, 64")
       ->check(CLI::IsMember({1, 16, 64}))
       ->capture_default_str();
-  sub.add_option("--splits", request.num_splits,
-                 "0: as many as keep the device's processors busy once")
-      ->check(CLI::Range(0, kMaxSplits))
-      ->capture_default_str();
+  list("--splits", request.splits, "0: as many as keep the device's processors busy once", 0,
+       kMaxSplits);
   sub.add_option("--distinct-mib", request.distinct_mib,
                  "of inputs that the launches go round, at least; default: 256, 4 x L2 of an H200; "
                  "two sets on an emulator")

@@ -5,6 +5,7 @@
 
 #include "fuzz/problems/suites.hpp"
 #include "harness/bench_verify.hpp"
+#include "harness/case_runner.hpp"
 #include "harness/case_source.hpp"
 #include "harness/command_bench.hpp"
 #include "harness/core/check.hpp"
@@ -18,6 +19,12 @@ namespace {
 
 constexpr const char* kStages[] = {"draw",  "generate", "execute", "reference",
                                    "judge", "evidence", "other"};
+
+struct Run {
+  VerifyWork work;
+  OpenStaged open;
+  bool drawn = true;
+};
 
 struct Table {
   std::string command, device, hardware;
@@ -38,10 +45,10 @@ VerifyWork smoke_suite() {
           }};
 }
 
-VerifyWork drawn_cases(const BenchVerifyRequest& request) {
+VerifyWork drawn_cases(const BenchVerifyRequest& request, bool is_emulated) {
   const std::span<const Kernel* const> kernels = all_kernels();
   const std::shared_ptr<CaseSource> source =
-      random_cases({request.seed, {kernels.begin(), kernels.end()}});
+      random_cases({request.seed, {kernels.begin(), kernels.end()}, {}, is_emulated});
   return {fmt::format("{} drawn, seed {}", request.cases, request.seed), request.cases,
           [source](std::int64_t index) { return source->at(index); }};
 }
@@ -50,7 +57,8 @@ std::string markdown(const Table& table) {
   std::string text = fmt::format(
       "# Speed of verification on {} ({})\n\nMachine: {}. Command: `attest {}`. Cases end to end "
       "on "
-      "{} threads, a device each. Shares are of the time of all threads.\n\n| cases | what came of "
+      "{} threads, a device each. Shares are of the time of all threads; of worker processes "
+      "all but drawing is other.\n\n| cases | what came of "
       "them | s | cases/s | KV tokens/s |",
       table.hardware, table.device, machine_text(), table.command, table.threads);
   for (const char* stage : kStages) text += fmt::format(" {} |", stage);
@@ -97,6 +105,21 @@ int exit_code_of(const VerifySpeed& row, bool drawn) {
   return exit_code(tally);
 }
 
+std::vector<Run> runs_of(const CommonOptions& common, const BenchVerifyRequest& request,
+                         bool is_emulated) {
+  static const Ledger kNone;
+  const OpenStaged here = staged_runners(common);
+  const VerifyWork drawn = drawn_cases(request, is_emulated);
+  std::vector<Run> runs = {{smoke_suite(), here, false}, {drawn, here}};
+  if (!is_emulated || request.isolate) {
+    const OpenRunner isolated =
+        runners_of({.common = common, .isolated = true, .workers = common.threads}, kNone);
+    runs.push_back({drawn, [isolated](const AtStage&) { return isolated(); }});
+    runs.back().work.name += ", in worker processes";
+  }
+  return runs;
+}
+
 }  // namespace
 
 void add_bench_verify_options(CLI::App& sub, BenchVerifyRequest& request) {
@@ -104,28 +127,28 @@ void add_bench_verify_options(CLI::App& sub, BenchVerifyRequest& request) {
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   sub.add_option("--seed", request.seed, "what they are drawn from")->capture_default_str();
+  sub.add_flag("--isolate", request.isolate,
+               "also in worker processes, as fuzz runs cases on a GPU; always so on a GPU");
   sub.add_option("--out", request.out, "also write Markdown here");
 }
 
 int command_bench_verify(const CommonOptions& common, const BenchVerifyRequest& request) {
   const auto device = open_device(common.device, {.threads = 1});
   if (!device.ok()) return report_trouble(device.trouble());
-  const VerifyBenchOptions options{
-      .code_objects = common.code_objects, .threads = common.threads, .open_device = [&common] {
-        return open_device(common.device, {.threads = 1, .instruction_budget = kInstructionBudget});
-      }};
-  Table table{.command = fmt::format("bench verify --device {} --threads {} --cases {} --seed {}",
-                                     common.device, common.threads, request.cases, request.seed),
+  int code = write_report(request.out, "");  // a path that cannot be written to is told at once
+  if (code != 0) return code;
+  const std::vector<Run> runs = runs_of(common, request, (*device)->is_emulated());
+  Table table{.command = fmt::format("bench verify --device {} --threads {} --cases {} --seed {}{}",
+                                     common.device, common.threads, request.cases, request.seed,
+                                     request.isolate ? " --isolate" : ""),
               .device = common.device,
               .hardware = (*device)->description(),
               .threads = common.threads};
-  int code = write_report(request.out, "");  // a path that cannot be written to is told at once
-  if (code != 0) return code;
-  for (const bool drawn : {false, true}) {
-    const auto speed = bench_verify(drawn ? drawn_cases(request) : smoke_suite(), options);
+  for (const Run& run : runs) {
+    const auto speed = bench_verify(run.work, common.threads, run.open);
     if (!speed.ok()) return report_trouble(speed.trouble());
     if (!speed->first_finding.empty()) fmt::print(stderr, "{}\n", speed->first_finding);
-    code = both(code, exit_code_of(*speed, drawn));
+    code = both(code, exit_code_of(*speed, run.drawn));
     table.rows.push_back(*speed);
   }
   fmt::print("{}", common.json ? as_json(table) : markdown(table));
