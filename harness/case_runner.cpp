@@ -9,6 +9,7 @@
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
 #include "harness/runner.hpp"
+#include "harness/shared_worker.hpp"
 #include "harness/worker.hpp"
 
 namespace attest {
@@ -67,6 +68,21 @@ class IsolatedRunner final : public CaseRunner, private JobSource {
   WorkerPool pool_;
 };
 
+// Beside others in a worker that they share; alone where that was ended.
+class SharedRunner final : public CaseRunner {
+ public:
+  SharedRunner(std::shared_ptr<SharedWorker> shared, std::unique_ptr<CaseRunner> alone)
+      : shared_(std::move(shared)), alone_(std::move(alone)) {}
+  CaseRecord run(const Case& c) override {
+    auto record = shared_->run(to_token(c));
+    return record ? std::move(*record) : alone_->run(c);
+  }
+
+ private:
+  std::shared_ptr<SharedWorker> shared_;
+  std::unique_ptr<CaseRunner> alone_;
+};
+
 }  // namespace
 
 Result<DeviceFacts> facts_of_device(const std::string& device) {
@@ -99,8 +115,13 @@ OpenRunner runners_of(const DrawnCases& cases, const Ledger& ledger, FindKernel 
       arguments.insert(arguments.end(), {"--launcher", cases.launcher});
     }
     options.memory_bytes = share_of_memory(cases.workers);
-    return [options, &ledger]() -> Result<std::unique_ptr<CaseRunner>> {
-      return isolated_runner(options, kDrawnCaseSeconds, ledger);
+    auto of_all = arguments;
+    of_all.insert(of_all.end(), {"--crew", std::to_string(cases.workers)});
+    const auto shared =
+        std::make_shared<SharedWorker>(options.program, std::move(of_all), kDrawnCaseSeconds);
+    return [options, shared, &ledger]() -> Result<std::unique_ptr<CaseRunner>> {
+      return std::unique_ptr<CaseRunner>(std::make_unique<SharedRunner>(
+          shared, isolated_runner(options, kDrawnCaseSeconds, ledger)));
     };
   }
   VerifyOptions options{.code_objects = common.code_objects, .threads = 1, .ariths = common.ariths};

@@ -235,6 +235,7 @@ void add_worker(CLI::App& app, Parsed& parsed) {
   worker.add_option("--parent", request.parent, "the process that started it")->required();
   worker.add_flag("--drawn", request.drawn, "short limits, no second oracle");
   worker.add_option("--launcher", request.launcher, "of a mutant");
+  worker.add_option("--crew", request.crew, "cases beside each other");
   worker.add_option("--control-objects", request.control_objects, "folder, of the control case");
   add_ledger(worker, parsed.common);
   add_emulation(worker, parsed);

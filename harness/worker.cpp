@@ -8,9 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <condition_variable>
 #include <csignal>
+#include <deque>
 #include <fstream>
+#include <mutex>
 #include <new>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "harness/case_runner.hpp"
@@ -130,6 +136,60 @@ DeviceOptions device_options(const CommonOptions& common, const WorkerRequest& r
   return options;
 }
 
+// What a worker says to a case: by the number that its parent gave it, where it gave one.
+std::string answer_to(const Json& told, const Stage& stage) {
+  Json answer = to_json(judge(told, stage));
+  if (is_lost(stage.device)) answer["leaves"] = true;
+  if (told.contains("id")) answer["id"] = told.at("id");
+  return one_line(answer);
+}
+
+// Threads with a device each, which take the cases in the order in which they come.
+class Crew {
+ public:
+  Crew(LineSocket& parent, const std::vector<Stage>& stages) : parent_(parent) {
+    for (const Stage& stage : stages) threads_.emplace_back([this, &stage] { work(stage); });
+  }
+  ~Crew() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  void take(Json told) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(told));
+    changed_.notify_one();
+  }
+
+ private:
+  void work(const Stage& stage) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return is_over_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      const Json told = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      const std::string answer = answer_to(told, stage);
+      lock.lock();
+      parent_.send(answer);  // nobody listens: the next receive() says so
+    }
+  }
+
+  LineSocket& parent_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Json> waiting_;
+  bool is_over_ = false;
+  std::vector<std::thread> threads_;
+};
+
 int say_trouble(LineSocket& parent, const Trouble& trouble) {
   parent.send(
       one_line({{"trouble", trouble.text}, {"usage", trouble.kind == TroubleKind::kUsage}}));
@@ -150,19 +210,29 @@ int command_worker(const CommonOptions& common, const WorkerRequest& request) {
   if (!ledger.ok()) return say_trouble(socket, ledger.trouble());
   const auto mutant = mutant_of(common, request);
   if (!mutant.ok()) return say_trouble(socket, mutant.trouble());
-  const auto device = open_device(common.device, device_options(common, request));
-  if (!device.ok()) return say_trouble(socket, device.trouble());
   VerifyOptions options{common.code_objects, common.threads, {}, !request.drawn, common.ariths};
   options.schedules = common.schedules;
   const std::string& control = request.control_objects;
-  const Stage stage{**device, options, control.empty() ? ATTEST_CODE_OBJECT_DIR : control, *ledger,
-                    mutant->get()};
-  socket.send(one_line({{"ready", (*device)->target()}}));
+  std::vector<std::unique_ptr<Device>> devices;
+  std::vector<Stage> stages;
+  for (int i = 0; i < std::max(1, request.crew); ++i) {
+    auto device = open_device(common.device, device_options(common, request));
+    if (!device.ok()) return say_trouble(socket, device.trouble());
+    devices.push_back(std::move(*device));
+    stages.push_back({*devices.back(), options, control.empty() ? ATTEST_CODE_OBJECT_DIR : control,
+                      *ledger, mutant->get()});
+  }
+  socket.send(one_line({{"ready", devices.front()->target()}}));
+  std::optional<Crew> crew;
+  if (request.crew > 1) crew.emplace(socket, stages);
   while (socket.receive(true)) {
     while (const auto line = socket.next_line()) {
-      Json answer = to_json(judge(Json::parse(*line), stage));
-      if (is_lost(**device)) answer["leaves"] = true;
-      if (!socket.send(one_line(answer))) return 4;
+      const Json told = Json::parse(*line);
+      if (crew) {
+        crew->take(told);
+      } else if (!socket.send(answer_to(told, stages.front()))) {
+        return 4;
+      }
     }
   }
   return 0;
