@@ -118,6 +118,11 @@ add_test(NAME Checks.GiveNoReportOnTheHealthyKernelsUnderOtherSchedules
 add_test(NAME Bench.KernelsAreMeasuredOnTheEmulator
   COMMAND attest_cli bench kernels --lengths 128 --batches 1,2)
 
+# Graphs replayed, launches disturbed, workgroups held back: the healthy kernels keep their bits.
+add_test(NAME Stress.TheHealthyKernelsKeepTheirBitsInReplays COMMAND attest_cli stress replay --replays 12)
+add_test(NAME Stress.TheHealthyKernelsKeepTheirBitsWhenDisturbed COMMAND attest_cli stress repeat --launches 12)
+add_test(NAME Stress.TheHealthyKernelsKeepTheirBitsWhenHeldBack COMMAND attest_cli stress order)
+
 # Inputs out, a kernel in Python, its outputs judged: as golden/judge_example.py shows it. Skipped without h5py.
 add_test(NAME Exchange.ThePythonExampleIsJudgedRight
   COMMAND bash ${PROJECT_SOURCE_DIR}/harness/exchange_example_test.sh $<TARGET_FILE:attest_cli>

@@ -10,7 +10,7 @@
 //   launch                  a fault or a hang in a kernel whose name has neither
 //   memory                  found after the launch
 //   suspect                 all elements together: the kind is the filter that says so
-//   the name of a property  what was broken (fuzz/properties/)
+//   the name of a property  what was broken (fuzz/properties/); of stress.hpp: repeat, order
 //   process                 the worker process that ran the case (worker_end.hpp)
 //   replay-...              any of these, in the replay of a graph
 // kind:
@@ -20,15 +20,15 @@
 //   zero                    all that is wrong is 0
 //   wrong                   a number that is not within its bounds
 //   overwritten             written where nothing belongs
-//   differs                 from another launch: of the property schedule a race, of poison a read
-//                           of what nobody wrote
+//   differs                 from another launch: of schedule, repeat and order a race, of poison a
+//                           read of what nobody wrote
 //   the name of a check     what a device that watches the execution found (check_report.hpp)
 //   use_after_free          an access to a buffer that was released
 //   oob                     an access outside every buffer, or a damaged guard zone
 //   input                   it changed an input
 //   hang, crash             no end within the budget, or a process' time limit; any other fault
-// pattern: of numbers see fault_set.hpp; of oob and input the tensor's name, or "far" beyond the
-// reach of a guard zone; of a check the source line and its caller, "load-hpp-38-stage1-hpp-7", or the pc; of a
+// pattern: of numbers see fault_set.hpp; of oob, input and stress the tensor's name, or "far" beyond
+// the reach of a guard zone; of a check the source line and its caller, "load-hpp-38-stage1-hpp-7", or the pc; of a
 // process' crash the signal, "sigsegv", or how it exited, "exit7"; else "all".
 #pragma once
 #include <string>
