@@ -228,8 +228,8 @@ std::vector<std::string> stress_tokens(bool is_emulated) {
           "v1:k=mla_decode:h=16:s=1500x8:page=64",
           "v1:k=mla_decode:h=24:s=3000x3,5:page=64:splits=1",
           "v1:k=mla_decode:h=128:s=2048x4:page=64:splits=8",
-          "v1:k=mla_decode:h=128:s=0,3000,17,1024:q=4:page=16:splits=4",
-          "v1:k=mla_decode:h=128:s=1000,2000:q=3:page=1:splits=8",
+          "v1:k=mla_decode:h=128:s=3000,17:q=4:page=16:splits=4",
+          "v1:k=mla_decode:h=128:s=1000,0,2000:q=3,1,2:page=1:splits=5",
           "v1:k=mla_decode_bf16_partials:h=16:s=2048x4,0,5:page=64:splits=32",
           "v1:k=mla_decode_bf16_partials:h=128:s=2500,1,0,600:q=2:page=16:splits=8"};
 }
