@@ -29,8 +29,9 @@ struct Ran {
 // The threads that run cases, and what they have run but nobody has committed.
 class Crew {
  public:
-  // No thread is further ahead of the last committed case than this.
-  static constexpr std::int64_t kWindow = 64;
+  // No thread is further ahead of the last committed case than this: room for what all threads run
+  // while one has a case that takes seconds.
+  static constexpr std::int64_t kWindow = 4096;
 
   Crew(const CaseSource& source, const Stand& stand, const CampaignLimits& limits,
        const CampaignEvents& events, const std::atomic<bool>& stop)

@@ -163,7 +163,7 @@ sanitize() {
   : >"$log"
   while ((done < ${#tokens[@]} && SECONDS < until)); do
     timeout --signal=INT --kill-after=20 $((until - SECONDS + 30)) \
-      compute-sanitizer --tool "$tool" --target-processes all --error-exitcode 99 --print-limit 20 \
+      compute-sanitizer --tool "$tool" --report-api-errors no --target-processes all --error-exitcode 99 --print-limit 20 \
       "$attest" run --device "$device" "${tokens[@]:done:group}" >"$out/group.log" 2>&1 </dev/null
     ended=$?
     cat "$out/group.log" >>"$log"
