@@ -123,6 +123,16 @@ add_test(NAME Stress.TheHealthyKernelsKeepTheirBitsInReplays COMMAND attest_cli 
 add_test(NAME Stress.TheHealthyKernelsKeepTheirBitsWhenDisturbed COMMAND attest_cli stress repeat --launches 12)
 add_test(NAME Stress.TheHealthyKernelsKeepTheirBitsWhenHeldBack COMMAND attest_cli stress order)
 
+# The script of the device run, where no GPU is: what it does, and that it does not call a failure a success.
+set(attest_device_run bash ${PROJECT_SOURCE_DIR}/harness/h200/run.sh --quick)
+add_test(NAME DeviceRun.APartRunsOnTheEmulator
+  COMMAND ${attest_device_run} --device emu:gfx942 fuzz ${PROJECT_BINARY_DIR}/device_run)
+add_test(NAME DeviceRun.AStepThatFailsFailsThePart
+  COMMAND ${attest_device_run} --device cuda:77 fuzz ${PROJECT_BINARY_DIR}/device_run_fails)
+set_tests_properties(DeviceRun.AStepThatFailsFailsThePart PROPERTIES PASS_REGULAR_EXPRESSION "fuzz +4 ")
+set_tests_properties(DeviceRun.APartRunsOnTheEmulator DeviceRun.AStepThatFailsFailsThePart PROPERTIES
+  ENVIRONMENT "ATTEST_PROGRAM=$<TARGET_FILE:attest_cli>")
+
 # Inputs out, a kernel in Python, its outputs judged: as golden/judge_example.py shows it. Skipped without h5py.
 add_test(NAME Exchange.ThePythonExampleIsJudgedRight
   COMMAND bash ${PROJECT_SOURCE_DIR}/harness/exchange_example_test.sh $<TARGET_FILE:attest_cli>

@@ -31,7 +31,7 @@ class StageTimes {
     if (!stage_.empty()) {
       seconds_[stage_] += seconds_between(begin_, now);
     }
-    stage_ = stage;
+    stage_ = stage.starts_with("ref ") ? "reference" : stage;  // on a device by its name
     begin_ = now;
   }
   const std::map<std::string, double>& seconds() const { return seconds_; }

@@ -2,16 +2,17 @@
 # Builds attest for another machine and packs all that its device run needs (harness/h200/README.md).
 usage() {
   cat <<'USAGE'
-usage: harness/h200/bundle.sh [--jobs N] [--march M] [--no-mutants] OUT.tar.xz
+usage: harness/h200/bundle.sh [--jobs N] [--march M] [--mutants WHAT] OUT.tar.xz
 
-Packs the program, the GPU's test programs, code objects, sources and prebuilt mutants of the kernels, corpus, golden
-files and shared libraries into OUT.tar.xz, which needs no compiler and no package where it is unpacked:
+Packs the program, the GPU's test programs, code objects, sources and mutants of the kernels, corpus, golden files and
+shared libraries into OUT.tar.xz, which needs no compiler and no package where it is unpacked:
   tar -xf OUT.tar.xz && attest-h200/run-attest list
 It builds in build/portable and needs nvcc for the sm_90 code objects.
   --march M      host processor; default: x86-64-v3, any with AVX2. The host of an H200 has AVX-512 (x86-64-v4), with
                  which the reference is about twice as fast
   --jobs N       processes of the build and of xz; default: all processors
-  --no-mutants   without the prebuilt mutants that `run.sh selftest` runs
+  --mutants W    what `run.sh selftest` runs is built here: launchers (default: clang's part; the other machine has nvcc
+                 and many processors for the rest), all (an hour of nvcc on two processors), none
 USAGE
 }
 set -euo pipefail
@@ -23,13 +24,14 @@ limit_mib=60
 say() { printf 'bundle: %s\n' "$*" >&2; }
 die() { say "$1"; exit "${2:-4}"; }
 
-jobs=$(nproc) mutants=yes march=x86-64-v3 out=
+jobs=$(nproc) mutants=launchers march=x86-64-v3 out=
 while (($#)); do
   case $1 in
     -h | --help) usage; exit 0 ;;
     --jobs) jobs=${2-}; [[ $jobs =~ ^[1-9][0-9]*$ ]] || die "--jobs takes a number" 2; shift ;;
     --march) march=${2-}; [[ $march ]] || die "--march takes a processor" 2; shift ;;
-    --no-mutants) mutants=no ;;
+    --no-mutants) mutants=none ;;
+    --mutants) mutants=${2-}; [[ $mutants =~ ^(launchers|all|none)$ ]] || die "--mutants takes launchers, all or none" 2; shift ;;
     -*) usage >&2; die "no such option: $1" 2 ;;
     *) [[ -z $out ]] || die "one bundle at a time: $out, $1" 2; out=$1 ;;
   esac
@@ -84,9 +86,13 @@ RUN
 build_mutants() {
   (cd "$stage" && bin/attest selftest --help) | grep -q -e '--build-only' ||
     { say "this attest has no 'selftest --build-only': no prebuilt mutants"; return 0; }
-  say "building the mutants for cuda:0"
-  (cd "$stage" && bin/attest selftest --device cuda:0 --build-only) >"$build.mutants.log" 2>&1 ||
-    { tail -n 20 "$build.mutants.log" >&2; die "the mutants do not build (above; all of it in $build.mutants.log)"; }
+  say "building mutants for cuda:0: $mutants"
+  (cd "$stage" && bin/attest selftest --device cuda:0 --threads "$jobs" "--build-only=$mutants") \
+    >"$build.mutants.log" 2>&1 || {
+    tail -n 20 "$build.mutants.log" >&2
+    die "the mutants do not build (above; all of it in $build.mutants.log); --mutants none leaves them out"
+  }
+  tail -n 1 "$build.mutants.log" >&2
 }
 
 mkdir -p "$build"
@@ -96,7 +102,7 @@ mapfile -t objects < <(targets_like '[a-z_0-9]+_code_objects')
 say "building attest ${tests[*]} ${objects[*]} in $build"
 ninja -C "$build" -j "$jobs" attest_cli "${tests[@]}" "${objects[@]}" >"$build.log" 2>&1 || { grep -n -m 5 -A 20 -E '^FAILED:|error' "$build.log" >&2; die "the build failed ($build.log)"; }
 assemble attest "${tests[@]}"
-[[ $mutants == no ]] || build_mutants
+[[ $mutants == none ]] || build_mutants
 rm -f "$out"
 tar -C "$build" --owner=0 --group=0 --sort=name -c attest-h200 | xz -T"$jobs" -6 >"$out.part"
 mv "$out.part" "$out"

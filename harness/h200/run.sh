@@ -9,15 +9,15 @@ Runs one part, writes the log and the results of every step into OUTDIR/PART, an
 Parts:
   smoke       the GPU's test programs, the smoke suite, a short bench of kernels
   bench       kernels over the whole table, the reference, verification end to end
-  suites      tier full of the nightly, then the two real suites once more by themselves
+  suites      tier full of the nightly, the smoke suite with guard pages, then the two real suites by themselves
   fuzz        cases that are drawn: 50,000 (--cases) from seed 1 (--seed)
-  selftest    the mutants of the kernels, prebuilt in the bundle, are fuzzed
+  selftest    the mutants of the kernels are fuzzed; nvcc builds what the bundle has not
   sanitizer   compute-sanitizer memcheck, racecheck and initcheck over the cases of the suites
   crosscheck  1,000 drawn tokens (--cases) on the emulator and on the device
   stress      replayed graphs, disturbed repeats, forced orders of arrival
 Options:
   --device D   default: cuda:0
-  --cases N    of fuzz, crosscheck and sanitizer (there: at most so many tokens for each tool)
+  --cases N    of fuzz, crosscheck, selftest (of each mutant) and sanitizer (at most so many tokens for each tool)
   --seed S     of fuzz and crosscheck; default: 1
   --minutes M  that the part may take; default: 9
   --quick      little of everything: a trial of this script
@@ -90,6 +90,7 @@ summary_of() {
 }
 
 has() { "$attest" --help | grep -qE "^  $1 "; }
+takes() { "$attest" "$1" --help | grep -q -e "$2"; }  # COMMAND OPTION
 
 gpu_tests() {
   local program
@@ -123,6 +124,10 @@ part_bench() {
 
 part_suites() {
   step nightly "$attest" nightly --tier "$(of smoke full)" --device "$device" --out "$out/nightly"
+  if [[ $device != emu:* ]] && takes nightly --guard-page; then
+    step guard_page_after "$attest" nightly --tier smoke --device "$device" --guard-page after --out "$out/guard_after"
+    step guard_page_before "$attest" nightly --tier smoke --device "$device" --guard-page before --out "$out/guard_before"
+  fi
   step ragged "$attest" run --device "$device" --suite ragged --jsonl "$out/ragged.jsonl"
   [[ $quick ]] ||
     step prefix_boundary "$attest" run --device "$device" --suite prefix_boundary --jsonl "$out/prefix_boundary.jsonl"
@@ -135,6 +140,7 @@ part_fuzz() {
 
 part_selftest() {
   local some=()
+  [[ -z $cases ]] || some=(--cases "$cases")
   [[ -z $quick ]] || some=(--mutant drop_last_token --mutant lse_in_base_2 --cases 30 --benign-cases 30)
   step selftest "$attest" selftest --device "$device" --out "$out/selftest.md" "${some[@]}"
 }
@@ -164,7 +170,7 @@ sanitize() {
   while ((done < ${#tokens[@]} && SECONDS < until)); do
     timeout --signal=INT --kill-after=20 $((until - SECONDS + 30)) \
       compute-sanitizer --tool "$tool" --report-api-errors no --target-processes all --error-exitcode 99 --print-limit 20 \
-      "$attest" run --device "$device" "${tokens[@]:done:group}" >"$out/group.log" 2>&1 </dev/null
+      "$attest" run --device "$device" "${how[@]}" "${tokens[@]:done:group}" >"$out/group.log" 2>&1 </dev/null
     ended=$?
     cat "$out/group.log" >>"$log"
     [[ $ended != 124 && $ended != 137 ]] || break  # the time is spent: not covered
@@ -186,6 +192,9 @@ part_sanitizer() {
   local tool share
   mapfile -t tokens < <(suite_tokens | head -n "${cases:-$(of 8 100000)}")
   ((${#tokens[@]})) || die "attest lists no tokens"
+  # The kernels under test are what is looked at, not the reference's.
+  how=()
+  takes run --reference && how=(--reference cpu)
   share=$(($(left) / 3 - 10))
   for tool in memcheck racecheck initcheck; do sanitize "$tool" "$share"; done
 }
