@@ -134,7 +134,7 @@ part_suites() {
 }
 
 part_fuzz() {
-  step fuzz "$attest" fuzz --device "$device" --cases "${cases:-$(of 50 50000)}" --seed "$seed" \
+  step fuzz "$attest" fuzz --device "$device" --cases "${cases:-$(of 20 50000)}" --seed "$seed" \
     --corpus "$out/corpus" --out "$out/fuzz"
 }
 
