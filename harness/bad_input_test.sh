@@ -259,44 +259,6 @@ test_ABadCorpusIsUsage() {
   rm corpus/mla_decode.tokens
   expect 5 "nothing" attest run --corpus corpus
 }
-test_CrosscheckTakesTwoDevicesOrOneAndAFile() {
-  expect 2 "two devices" attest crosscheck emu:gfx942
-  expect 2 "two devices" attest crosscheck emu:gfx942 emu:gfx90a emu:gfx942
-  expect 2 "devices is required" attest crosscheck
-  expect 2 "name the other alone" attest crosscheck emu:gfx942 emu:gfx90a --save s.jsonl
-  expect 2 "excludes" attest crosscheck emu:gfx942 --save s.jsonl --against s.jsonl
-  expect 2 "excludes" attest crosscheck emu:gfx942 --against s.jsonl --cases 3
-  expect 2 "unknown key 'bogus'" attest crosscheck emu:gfx942 emu:gfx90a v1:k=mla_decode:bogus=1
-  expect 2 "nope.jsonl" attest crosscheck emu:gfx942 --against nope.jsonl
-  expect 4 "device cuda:99" attest crosscheck emu:gfx942 cuda:99 --cases 1
-  expect 4 "nowhere/s.jsonl" attest crosscheck emu:gfx942 --save nowhere/s.jsonl --cases 1
-}
-test_CrosscheckNamesEachDifferenceWithBothCommands() {
-  local two=(v1:k=mla_decode:h=1 v1:k=mla_decode:h=2)
-  expect 0 "2 tokens on emu:gfx942 and emu:gfx90a: 2 with the same verdict: passed 2; 0 differ" \
-    attest crosscheck emu:gfx942 emu:gfx90a "${two[@]}" --out out --code-objects "$code_objects"
-  expect 0 "s.jsonl: 2 cases on emu:gfx942: passed 2" attest crosscheck emu:gfx942 "${two[@]}" --save s.jsonl \
-    --code-objects "$code_objects"
-  sed -i '/case_end.*h=2/{s/"status":"passed"/"status":"failed"/;s/"bucket":""/"bucket":"a.b.c.d"/}' s.jsonl
-  expect 1 "1 differ" attest crosscheck emu:gfx90a --against s.jsonl --out out --code-objects "$code_objects"
-  grep -qF "DIFFERS  v1:k=mla_decode:h=2" stdout || fail "the token is not named"
-  grep -qF "bucket a.b.c.d" stdout || fail "the recorded verdict is not named"
-  [[ $(grep -c "see it again: ./attest repro 'v1:k=mla_decode:h=2'" stdout) == 2 ]] || fail "not both commands"
-  grep -q "repro .* --device emu:gfx90a" stdout || fail "the command does not name its device"
-  grep -qF '"likeness":"DIFFERS"' out/crosscheck.jsonl || fail "the journal does not hold it"
-  expect 4 "2 without a verdict" attest crosscheck emu:gfx942 emu:gfx90a "${two[@]}" --out out --code-objects nope
-}
-test_WhatOnlyAnEmulatorHasIsUsageOnAGpu() {
-  expect 2 "--check: only an emulator" attest run "$kSmallCase" --device cuda:0 --check
-  expect 2 "--arith: only an emulator" attest nightly --device cuda:0 --arith all
-  expect 2 "--schedules: only an emulator" attest fuzz --device hip:0 --schedules 3
-  expect 4 "cuda:99" attest fuzz --device cuda:99 --cases 1
-}
-test_AnIsolatedCampaignSaysWhatTheOtherSays() {
-  expect 2 "--isolate takes no --schedules" attest fuzz --isolate --schedules 2 --cases 1
-  expect 0 "10 cases: passed 10" attest fuzz --cases 10 --corpus corpus --out out --code-objects "$code_objects" --isolate
-  expect 4 "infra" attest fuzz --cases 3 --code-objects nope --corpus corpus --out out --isolate
-}
 test_FuzzTakesNoUnknownName() {
   expect 2 "there is no kernel 'nope'; there are: mla_decode" attest fuzz --kernel nope
   expect 2 "there is no property 'nope'; there are: oracle" attest fuzz --property nope
