@@ -17,6 +17,13 @@ test_ABenchOfVerificationThatCannotBe() {
   grep -q "passed" stdout && fail "it ran"
   return 0
 }
+test_GuardPagesThatCannotBe() {
+  expect 2 "--guard-page: only a GPU has it" attest run "$kSmallCase" --guard-page after
+  expect 2 "--guard-page" attest run "$kSmallCase" --device cuda:0 --guard-page sideways
+  expect 2 "--guard-page" attest run "$kSmallCase" --device cuda:0 --guard-page
+  expect 4 "cuda:77" attest run "$kSmallCase" --device cuda:77 --guard-page before
+  expect 4 "cuda:77" attest crosscheck emu:gfx942 cuda:77 --cases 1 --guard-page after
+}
 test_WhatCannotBeStressed() {
   expect 2 "A subcommand is required" attest stress
   expect 2 "'nonsense'" attest stress replay nonsense

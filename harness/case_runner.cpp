@@ -129,6 +129,7 @@ OpenRunner runners_of(const DrawnCases& cases, const Ledger& ledger, FindKernel 
   const DeviceOptions of_device{.threads = 1,
                                 .instruction_budget = kInstructionBudget,
                                 .checks = common.checks,
+                                .guard_page = common.guard_page,
                                 .launch_limit_s = kDrawnLaunchSeconds};
   return [name = common.device, options, of_device, &ledger,
           find = std::move(find)]() -> Result<std::unique_ptr<CaseRunner>> {

@@ -140,7 +140,8 @@ int command_bench_kernels(const CommonOptions& common, const BenchKernelsRequest
   const Kernel* const known = find_kernel(request.kernel);
   if (known == nullptr) return report_trouble(unknown_kernel(request.kernel));
   const auto kernel = known->fresh();
-  const auto device = open_device(common.device, {.threads = common.threads});
+  const auto device =
+      open_device(common.device, {.threads = common.threads, .guard_page = common.guard_page});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
   KernelBenchReport report{.kernel = request.kernel,

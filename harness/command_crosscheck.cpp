@@ -161,6 +161,7 @@ const Ledger& no_ledger() {
 CommonOptions on_device(CommonOptions common, const std::string& device) {
   common.device = device;
   common.ledger = "none";
+  if (device.starts_with("emu:")) common.guard_page = GuardPage::kNone;  // needs none
   return common;
 }
 

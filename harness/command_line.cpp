@@ -50,6 +50,17 @@ void add_common(CLI::App& app, CommonOptions& common) {
   app.add_flag("--json", common.json, "machine-readable output on stdout");
   app.add_option("--device", common.device, "where kernels run, see `attest list`")
       ->capture_default_str();
+  const auto set_guard_page = [&common](const std::string& name) {
+    for (const GuardPage page : {GuardPage::kNone, GuardPage::kAfter, GuardPage::kBefore}) {
+      if (to_string(page) == name) common.guard_page = page;
+    }
+  };
+  app.add_option_function<std::string>(
+         "--guard-page", set_guard_page,
+         "of a GPU: an unmapped page after, or before, each buffer, so that a read beyond it "
+         "faults "
+         "too: none, after, before; an emulator knows every buffer's bounds")
+      ->check(CLI::IsMember({"none", "after", "before"}));
   app.add_option("--threads", common.threads, "host threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
@@ -317,9 +328,15 @@ Outcome check_user_objects(const std::string& path, const std::string& by_defaul
                  fmt::format("--code-object {}: there is no such file or folder", path)};
 }
 
-// On hardware they would do nothing, and say nothing about it.
-static Outcome check_emulation(const CommonOptions& common) {
-  if (common.device.starts_with("emu:")) return Done{};
+// Elsewhere they would do nothing, and say nothing about it.
+static Outcome check_for_device(const CommonOptions& common, bool is_of_two_devices) {
+  if (common.device.starts_with("emu:")) {
+    if (is_of_two_devices || common.guard_page == GuardPage::kNone) return Done{};
+    return Trouble{TroubleKind::kUsage,
+                   fmt::format("--guard-page: only a GPU has it; {} knows every buffer's bounds: "
+                               "leave it out",
+                               common.device)};
+  }
   const char* const option = common.checks.any()                       ? "--check"
                              : common.ariths != CommonOptions{}.ariths ? "--arith"
                              : common.schedules > 0                    ? "--schedules"
@@ -364,7 +381,8 @@ static int run_arguments(int argc, const char* const* argv) {
   const auto ariths = parse_ariths(parsed.ariths);
   if (!ariths.ok()) return report_trouble(ariths.trouble());
   parsed.common.ariths = *ariths;
-  if (const Outcome o = check_emulation(parsed.common); !o.ok()) return report_trouble(o.trouble());
+  const Outcome fits = check_for_device(parsed.common, app.got_subcommand("crosscheck"));
+  if (!fits.ok()) return report_trouble(fits.trouble());
   const Outcome there = check_user_objects(parsed.common.code_object, given_objects);
   if (!there.ok()) return report_trouble(there.trouble());
   external::set_user_objects(parsed.common.code_object);

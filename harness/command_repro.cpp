@@ -152,7 +152,9 @@ int command_repro(const CommonOptions& common, const std::string& token,
     const Outcome path = check_standalone_path(standalone);
     if (!path.ok()) return report_trouble(path.trouble());
   }
-  auto device = open_device(common.device, {.threads = common.threads, .checks = common.checks});
+  auto device = open_device(
+      common.device,
+      {.threads = common.threads, .checks = common.checks, .guard_page = common.guard_page});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
   const Kernel& kernel = *find_kernel(known->kernel);

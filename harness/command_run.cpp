@@ -20,7 +20,9 @@ int run_and_report(const CommonOptions& common, const std::vector<Case>& cases,
   const auto ledger = Ledger::open(common.ledger);
   if (!ledger.ok()) return report_trouble(ledger.trouble());
   for (const std::string& line : ledger->warnings()) fmt::print(stderr, "attest: {}\n", line);
-  auto device = open_device(common.device, {.threads = common.threads, .checks = common.checks});
+  auto device = open_device(
+      common.device,
+      {.threads = common.threads, .checks = common.checks, .guard_page = common.guard_page});
   if (!device.ok()) return report_trouble(device.trouble());
   stop_on_interrupt();
   const RunHeader header = run_header(common, "run", static_cast<std::int64_t>(cases.size()));

@@ -160,7 +160,8 @@ int run_kind(const Kind& kind, const CommonOptions& common, const StressRequest&
   const bool is_emulated = common.device.starts_with("emu:");
   const auto cases = cases_of(request, is_emulated);
   if (!cases.ok()) return report_trouble(cases.trouble());
-  auto device = open_device(common.device, {.threads = common.threads});
+  auto device =
+      open_device(common.device, {.threads = common.threads, .guard_page = common.guard_page});
   if (!device.ok()) return report_trouble(device.trouble());
   const int by_default = is_emulated ? kind.on_emulator : kind.on_hardware;
   const int count = request.count == 0 ? by_default : request.count;

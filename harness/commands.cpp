@@ -20,6 +20,9 @@ std::string repro_options(const CommonOptions& common) {
   if (common.code_objects != ATTEST_CODE_OBJECT_DIR)
     text += " --code-objects " + shell_word(common.code_objects);
   if (!common.code_object.empty()) text += " --code-object " + shell_word(common.code_object);
+  if (common.guard_page != GuardPage::kNone) {
+    text += fmt::format(" --guard-page {}", to_string(common.guard_page));
+  }
   if (common.checks.any()) {
     text += " --check";
     if (common.checks != CheckSet::all()) text += "=" + to_string(common.checks);

@@ -1,13 +1,19 @@
 // What most commands take.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/core/arith.hpp"
 #include "harness/core/check_report.hpp"
+#include "harness/core/device.hpp"
 #include "reports/console.hpp"
 
 namespace attest {
+
+constexpr std::string_view to_string(GuardPage page) {
+  return page == GuardPage::kAfter ? "after" : page == GuardPage::kBefore ? "before" : "none";
+}
 
 struct CommonOptions {
   std::string device = "emu:gfx942";
@@ -20,6 +26,7 @@ struct CommonOptions {
   std::vector<Arith> ariths = {Arith::kFma};  // of an emulator; each in turn
   CheckSet checks;    // of the execution; a device without an emulator has none
   int schedules = 0;  // beside a case's own
+  GuardPage guard_page = GuardPage::kNone;  // of a GPU
 };
 
 }  // namespace attest

@@ -100,6 +100,8 @@ class RecordingDevice final : public Device {
   std::string name() const override { return inner_.name(); }
   std::string target() const override { return inner_.target(); }
   std::string description() const override { return inner_.description(); }
+  bool is_emulated() const override { return inner_.is_emulated(); }
+  int processors() const override { return inner_.processors(); }
   MatrixUnit matrix_unit() const override { return inner_.matrix_unit(); }
 
   Result<Module> load_module(const std::string& path) override;
@@ -116,12 +118,18 @@ class RecordingDevice final : public Device {
   Outcome begin_capture() override;
   Result<Graph> end_capture() override;
   Outcome replay(Graph graph) override;
+  // A program has one stream.
+  void use_stream(int index) override { inner_.use_stream(index); }
+  Result<double> time_ms(const std::function<Outcome()>& work) override {
+    return inner_.time_ms(work);
+  }
   void describe(const Buffer& buffer, const BufferUse& use) override {
     inner_.describe(buffer, use);
   }
   std::vector<CheckReport> take_reports() override { return inner_.take_reports(); }
   void set_arith(Arith arith) override { inner_.set_arith(arith); }
   void set_schedule(Schedule schedule) override;
+  std::uint64_t take_largest_grid() override { return inner_.take_largest_grid(); }
 
  private:
   struct Live {

@@ -128,7 +128,8 @@ Result<std::unique_ptr<BuiltMutant>> mutant_of(const CommonOptions& common,
 }
 
 DeviceOptions device_options(const CommonOptions& common, const WorkerRequest& request) {
-  DeviceOptions options{.threads = common.threads, .checks = common.checks};
+  DeviceOptions options{
+      .threads = common.threads, .checks = common.checks, .guard_page = common.guard_page};
   if (request.drawn) {
     options.instruction_budget = kInstructionBudget;
     options.launch_limit_s = kDrawnLaunchSeconds;
@@ -246,6 +247,9 @@ std::vector<std::string> worker_arguments(const CommonOptions& common, int threa
     arguments.insert(arguments.end(), {option, value});
   };
   if (!common.code_object.empty()) add("--code-object", common.code_object);
+  if (common.guard_page != GuardPage::kNone) {
+    add("--guard-page", std::string(to_string(common.guard_page)));
+  }
   if (common.checks.any()) arguments.push_back("--check=" + to_string(common.checks));
   std::vector<std::string_view> ariths;
   for (const Arith arith : common.ariths) ariths.push_back(to_string(arith));

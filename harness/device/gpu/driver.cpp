@@ -104,6 +104,7 @@ Result<Driver> load_cuda() {
   }
   Driver driver{};
   driver.vendor = "cuda";
+  driver.in_turn = "CUDA_LAUNCH_BLOCKING=1";
   driver.library = library.name();
   std::string missing = library.fill(driver, true);
   library.find(cuda_names.error_name, "cuGetErrorName");
@@ -175,6 +176,7 @@ Result<Driver> load_hip() {
   }
   Driver driver{};
   driver.vendor = "hip";
+  driver.in_turn = "AMD_SERIALIZE_KERNEL=3";
   driver.library = library.name();
   std::string missing = library.fill(driver, false);
   const auto find = [&](auto*& function, const char* name) {

@@ -52,6 +52,7 @@ struct Driver {
   std::string vendor;   // "cuda", as in "cuda:0"
   std::string library;  // "libcuda.so.1"
   int version = 0;      // CUDA's 13000, HIP's 60300000
+  std::string in_turn;  // what in the environment makes each launch wait for the one before
 
   Call<Code(unsigned)> init;
   Call<Code(int*)> get_version;

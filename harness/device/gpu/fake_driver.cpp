@@ -255,6 +255,7 @@ Driver fake_driver(const std::string& vendor) {
   Driver d{};
   d.vendor = vendor;
   d.library = "libfake.so";
+  d.in_turn = "FAKE_IN_TURN=1";
   d.version = 60000000;
   d.architecture = architecture;
   d.processors = processors;

@@ -106,7 +106,8 @@ TEST_F(GpuDeviceTest, AFaultAfterSeveralKernelsBlamesOneOfThem) {
   k.write_byte(log, std::int64_t{1} << 40, 1);
   const Outcome o = k.device().synchronize();
   ASSERT_FALSE(o.ok());
-  EXPECT_TRUE(holds(o.trouble().text, "\n  one of the kernels append, write_byte"))
+  EXPECT_TRUE(holds(o.trouble().text,
+                    "\n  one of the kernels append, write_byte; FAKE_IN_TURN=1 tells which"))
       << o.trouble().text;
 }
 

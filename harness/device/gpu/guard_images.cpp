@@ -1,11 +1,7 @@
 // The code objects of guard.hip, in the program itself: a device needs them wherever the kernels
 // under test come from. guard_images.inc, which CMake writes, names those that this build has.
-#include <algorithm>
-#include <array>
-
 #include "harness/device/gpu/guard_zones.hpp"
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): labels are made of the target
 #define ATTEST_GUARD_IMAGE(target, path)                                                        \
   asm(".pushsection .rodata\n.balign 4096\nattest_guard_" #target ":\n.incbin \"" path          \
       "\"\nattest_guard_" #target "_end:\n.balign 16\n.popsection\n");                          \

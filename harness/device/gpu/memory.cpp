@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 namespace attest::gpu_driver {
@@ -14,8 +15,10 @@ constexpr std::size_t kMostPooledBytes = std::size_t{2} << 30;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-// A power of two, or one and a half: at most half of a block is waste.
+// A power of two, or three quarters of one; of what is large, as much as is asked for.
 std::size_t size_class(std::size_t bytes) {
+  constexpr std::size_t kLarge = std::size_t{64} << 20, kPage = std::size_t{2} << 20;
+  if (bytes > kLarge) return rounded_up(bytes, kPage);
   const std::size_t power = std::bit_ceil(bytes);
   return bytes <= power / 4 * 3 ? power / 4 * 3 : power;
 }
@@ -25,7 +28,7 @@ std::size_t size_class(std::size_t bytes) {
 Memory::~Memory() {
   if (!streams_.can_free()) return;
   static_cast<void>(release_all());
-  empty_pool();
+  shrink_pool(0);
 }
 
 Outcome Memory::open(int device, const std::string& target) {
@@ -74,7 +77,7 @@ Outcome Memory::take_plain(Block& block) {
   } else {
     Outcome o = streams_.run(driver().allocate, &block.begin, block.taken);
     if (!o.ok() && !pool_.empty()) {
-      empty_pool();
+      shrink_pool(0);
       o = streams_.run(driver().allocate, &block.begin, block.taken);
     }
     if (!o.ok()) return o;
@@ -117,17 +120,20 @@ void Memory::give_back(const Block& block) {
   if (block.begin == 0) return;
   pool_.emplace(block.taken, block.begin);
   pooled_bytes_ += block.taken;
-  if (pooled_bytes_ > kMostPooledBytes) empty_pool();
+  shrink_pool(kMostPooledBytes);
 }
 
-void Memory::empty_pool() {
+// The largest first.
+void Memory::shrink_pool(std::size_t most_bytes) {
+  if (pooled_bytes_ <= most_bytes) return;
   // To free waits for what runs, without a limit.
   if (!streams_.wait().ok()) return;
-  for (const auto& [bytes, address] : pool_) {
-    static_cast<void>(streams_.run(driver().release, address));
+  while (pooled_bytes_ > most_bytes) {
+    const auto largest = std::prev(pool_.end());
+    static_cast<void>(streams_.run(driver().release, largest->second));
+    pooled_bytes_ -= largest->first;
+    pool_.erase(largest);
   }
-  pool_.clear();
-  pooled_bytes_ = 0;
 }
 
 Outcome Memory::release(const Buffer& buffer) {

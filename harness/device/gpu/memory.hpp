@@ -62,7 +62,7 @@ class Memory {
   Outcome take_plain(Block& block);
   void give_back(const Block& block);
   void free_pages(const Block& block);
-  void empty_pool();
+  void shrink_pool(std::size_t most_bytes);
   Outcome check_zones();
 
   const Driver& driver() const { return streams_.driver(); }

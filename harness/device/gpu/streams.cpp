@@ -88,7 +88,8 @@ Trouble Streams::noted(Trouble trouble) {
   if (trouble.kind != TroubleKind::kCrashed && trouble.kind != TroubleKind::kHung) return trouble;
   if (launched_.size() == 1) trouble.text += "\n  kernel " + launched_.front();
   if (launched_.size() > 1) {
-    trouble.text += fmt::format("\n  one of the kernels {}", fmt::join(launched_, ", "));
+    trouble.text += fmt::format("\n  one of the kernels {}; {} tells which",
+                                fmt::join(launched_, ", "), driver_.in_turn);
   }
   if (const int others = open_devices - 1; others > 0) {
     trouble.text += fmt::format(
