@@ -64,6 +64,11 @@ void add_common(CLI::App& app, CommonOptions& common) {
   app.add_option("--threads", common.threads, "host threads")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
+  app.add_option("--reference", common.reference,
+                 "where the sums of references are formed: auto (of large cases on a GPU), cpu, "
+                 "device")
+      ->check(CLI::IsMember({"auto", "cpu", "device"}))
+      ->capture_default_str();
   app.add_option("--code-objects", common.code_objects, "folder of code objects")
       ->capture_default_str();
   app.add_option(

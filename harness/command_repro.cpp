@@ -7,6 +7,7 @@
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
+#include "harness/reference_device.hpp"
 #include "harness/runner.hpp"
 #include "harness/schedules.hpp"
 #include "harness/standalone/standalone.hpp"
@@ -159,6 +160,7 @@ int command_repro(const CommonOptions& common, const std::string& token,
   stop_on_interrupt();
   const Kernel& kernel = *find_kernel(known->kernel);
   VerifyOptions options{common.code_objects, common.threads, {}, true, common.ariths};
+  options.reference_device = reference_device(common);
   const Case c = shown_case(common, kernel, **device, *known, options);
   print_problem(c, kernel, **device);
   fmt::print("device      {}; {}\n", common.device, machine_text());

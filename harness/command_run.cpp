@@ -3,6 +3,7 @@
 #include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/machine.hpp"
+#include "harness/reference_device.hpp"
 #include "harness/run_files.hpp"
 #include "harness/run_header.hpp"
 #include "harness/runner.hpp"
@@ -29,6 +30,7 @@ int run_and_report(const CommonOptions& common, const std::vector<Case>& cases,
   for (const auto& reporter : reporters) reporter->run_begin(header);
   VerifyOptions options{common.code_objects, common.threads, {}, false, common.ariths};
   options.schedules = common.schedules;
+  options.reference_device = reference_device(common);
   const Tally tally = run_cases(cases, **device, options, reporters, stop_requested, *ledger);
   for (const auto& reporter : reporters) {
     if (reporter->trouble().empty()) continue;

@@ -19,6 +19,7 @@ std::string repro_options(const CommonOptions& common) {
   if (common.device != kDefaultDevice) text += " --device " + shell_word(common.device);
   if (common.code_objects != ATTEST_CODE_OBJECT_DIR)
     text += " --code-objects " + shell_word(common.code_objects);
+  if (common.reference != CommonOptions{}.reference) text += " --reference " + common.reference;
   if (!common.code_object.empty()) text += " --code-object " + shell_word(common.code_object);
   if (common.guard_page != GuardPage::kNone) {
     text += fmt::format(" --guard-page {}", to_string(common.guard_page));

@@ -20,6 +20,9 @@ struct CommonOptions {
   std::string code_objects;     // folder
   std::string code_object;      // the user's own: a file or a folder (kernels/external)
   int threads = 0;              // of the host
+  // Where references of large cases are formed: auto (on a GPU, where kernels run on one), cpu,
+  // device (all, and on an emulator too).
+  std::string reference = "auto";
   bool json = false;            // machine-readable stdout
   ConsoleOptions console = {};  // of what is printed for people
   std::string ledger = "none";  // file of known failures (ledger.hpp)

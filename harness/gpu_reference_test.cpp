@@ -91,7 +91,6 @@ class OnDevice : public testing::TestWithParam<const char*> {
 
   Reference run(const Problem& problem, const Inputs& inputs, const Contract& contract,
                 int num_splits, ReferenceOptions options) {
-    options.tokens_for_device = 0;
     options.threads = is_emulated_ ? 2 : 16;
     auto made = reference(problem, inputs, contract, num_splits, options);
     EXPECT_TRUE(made.ok()) << made.trouble().text;
@@ -279,7 +278,8 @@ TEST_P(OnDevice, LeavesSmallCasesToTheHost) {
   problem.s_kv = {100};
   const auto inputs = small_inputs(problem, Family::kNormal, 2);
   ASSERT_TRUE(inputs.ok());
-  const auto made = reference(problem, *inputs, declared(), 1, {.device = gpu_.get()});
+  const auto made =
+      reference(problem, *inputs, declared(), 1, {.device = gpu_.get(), .tokens_for_device = 101});
   ASSERT_TRUE(made.ok());
   EXPECT_EQ(made->device, "");
 }

@@ -6,6 +6,7 @@
 #include "harness/second_look.hpp"
 #include "reference/certify.hpp"
 #include "reference/explain.hpp"
+#include "reference/gpu/gpu_reference.hpp"
 
 namespace attest {
 namespace {
@@ -23,6 +24,17 @@ std::vector<BoundTerm> terms_at(const Subject& s, const Inputs& inputs, const Wo
   return (at.column < 0 ? bounds.lse(tier, at.split) : bounds.o(tier, at.split, at.column)).terms;
 }
 
+// Opens the device where it pays.
+Outcome choose_device(const Problem& problem, const VerifyOptions& options, ReferenceOptions& of) {
+  const ReferenceDevice& device = options.reference_device;
+  if (!device.open || block_tokens(problem) < device.from_tokens) return Done{};
+  const auto opened = device.open();
+  if (!opened.ok()) return opened.trouble();
+  of.device = *opened;
+  of.tokens_for_device = device.from_tokens;
+  return Done{};
+}
+
 }  // namespace
 
 // The unit of CDNA3 sums fp8 in another way than bf16.
@@ -38,8 +50,13 @@ Contract contract_on(const Kernel& kernel, const Device& device, const Problem& 
 
 Result<OracleVerdict> oracle_verdict(const Subject& s, const Inputs& inputs, const Output& output,
                                      const VerifyOptions& options) {
-  if (options.at_stage) options.at_stage("reference");
   ReferenceOptions of_output{.threads = options.threads};
+  if (Outcome chosen = choose_device(s.problem, options, of_output); !chosen.ok()) {
+    return chosen.trouble();
+  }
+  if (options.at_stage) {
+    options.at_stage(of_output.device == nullptr ? "reference" : "ref " + of_output.device->name());
+  }
   if (s.contract.arithmetic.schedule_declared) of_output.observed = {output.o};
   auto wanted = reference(s.problem, inputs, s.contract, s.num_splits, of_output);
   if (!wanted.ok()) return wanted.trouble();
@@ -51,6 +68,9 @@ Result<OracleVerdict> oracle_verdict(const Subject& s, const Inputs& inputs, con
       judge(s, output, made.wanted, [&](const Worst& at) { return terms_at(s, inputs, at); });
   if (options.at_judgement) options.at_judgement({s, output, made.wanted});
   second_look(s, inputs, output, made.wanted, made.verdict);
+  if (!made.wanted.device.empty() && !made.verdict.blame.empty()) {
+    made.verdict.blame += "; the reference's sums are of " + made.wanted.device;
+  }
   return made;
 }
 

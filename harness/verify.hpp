@@ -12,6 +12,7 @@
 
 namespace attest {
 
+class GpuReference;
 struct Output;
 struct Reference;
 struct Subject;
@@ -21,6 +22,12 @@ struct Judgement {
   const Subject& subject;
   const Output& output;
   const Reference& reference;
+};
+
+// A device that forms the sums of large references (reference/gpu/gpu_reference.hpp).
+struct ReferenceDevice {
+  std::function<Result<GpuReference*>()> open = {};  // the same each time; empty: the host alone
+  std::int64_t from_tokens = 0;                      // times blocks of 16 rows
 };
 
 struct VerifyOptions {
@@ -36,6 +43,7 @@ struct VerifyOptions {
   // Told of each output that was judged. It must not use the device, which may hold memory of the
   // case.
   std::function<void(const Judgement&)> at_judgement = {};
+  ReferenceDevice reference_device = {};
 };
 
 Verdict verify(const Kernel& kernel, Device& device, const Case& c, const VerifyOptions& options);

@@ -27,6 +27,7 @@
 #include "harness/line_socket.hpp"
 #include "harness/machine.hpp"
 #include "harness/mutant_build.hpp"
+#include "harness/reference_device.hpp"
 #include "harness/runner.hpp"
 #include "reports/run/verdict_json.hpp"
 
@@ -213,6 +214,7 @@ int command_worker(const CommonOptions& common, const WorkerRequest& request) {
   if (!mutant.ok()) return say_trouble(socket, mutant.trouble());
   VerifyOptions options{common.code_objects, common.threads, {}, !request.drawn, common.ariths};
   options.schedules = common.schedules;
+  if (!request.drawn) options.reference_device = reference_device(common);
   const std::string& control = request.control_objects;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Stage> stages;
@@ -250,6 +252,7 @@ std::vector<std::string> worker_arguments(const CommonOptions& common, int threa
   if (common.guard_page != GuardPage::kNone) {
     add("--guard-page", std::string(to_string(common.guard_page)));
   }
+  add("--reference", common.reference);
   if (common.checks.any()) arguments.push_back("--check=" + to_string(common.checks));
   std::vector<std::string_view> ariths;
   for (const Arith arith : common.ariths) ariths.push_back(to_string(arith));

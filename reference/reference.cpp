@@ -199,17 +199,6 @@ bool groups_fit(const Problem& problem, const Arithmetic& a) {
   return true;
 }
 
-// The device, where it pays.
-GpuReference* device_for(const Problem& problem, const ReferenceOptions& options) {
-  if (options.device == nullptr) return nullptr;
-  std::int64_t tokens = 0;
-  for (int s = 0; s < problem.b(); ++s) {
-    const int blocks = (problem.s_q[s] * problem.h_q + kBlockRows - 1) / kBlockRows;
-    tokens += std::int64_t{problem.s_kv[s]} * blocks;
-  }
-  return tokens >= options.tokens_for_device ? options.device : nullptr;
-}
-
 // All tiers are about what the rounded q gives; what the verdict is about is the formula.
 void shift_to(const Expected& exact, Reference& result) {
   Tiers& tiers = result.tiers;
@@ -254,6 +243,15 @@ void widen_by_stored_shifts(Tiers& t) {
 
 }  // namespace
 
+std::int64_t block_tokens(const Problem& problem) {
+  std::int64_t tokens = 0;
+  for (int s = 0; s < problem.b(); ++s) {
+    const int blocks = (problem.s_q[s] * problem.h_q + kBlockRows - 1) / kBlockRows;
+    tokens += std::int64_t{problem.s_kv[s]} * blocks;
+  }
+  return tokens;
+}
+
 std::string why_no_bound(const Problem& problem, const Contract& contract) {
   const bool is_fp8 = problem.q_type == Storage::kFp8 || problem.kv_type == Storage::kFp8;
   if (is_fp8 && contract.arithmetic.scaled_q) {
@@ -276,7 +274,8 @@ Result<Reference> reference(const Problem& problem, const Inputs& inputs, const 
   plan.blocks = plan.declared && !options.observed.empty();
   try {
     Reference result;
-    GpuReference* const device = device_for(problem, options);
+    const bool pays = block_tokens(problem) >= options.tokens_for_device;
+    GpuReference* const device = pays ? options.device : nullptr;
     ScoreTests scores(problem, inputs, contract,
                       plan.blocks ? options.observed : decltype(options.observed){});
     const auto run = [&](const Plan& of, Reference& to) {

@@ -34,8 +34,11 @@ enum class Detail {
 
 class GpuReference;
 
-// From so many tokens on, times blocks of 16 rows, a device is faster than the host's threads.
-inline constexpr std::int64_t kTokensForDevice = 32768;
+// From so many tokens a thread on, as block_tokens() counts them, a device is faster than the
+// host's threads: they take 10 ms for them, a device a few for its copies and launches.
+inline constexpr std::int64_t kTokensForDevice = 2048;
+// Tokens, each as often as there are blocks of 16 rows that see it.
+std::int64_t block_tokens(const Problem& problem);
 
 struct ReferenceOptions {
   int threads = 1;  // the result does not depend on it
@@ -45,7 +48,7 @@ struct ReferenceOptions {
   std::vector<std::span<const std::uint16_t>> observed = {};
   // Whose sums are the host's bit for bit (gpu/gpu_reference.hpp); nullptr: the host alone.
   GpuReference* device = nullptr;
-  std::int64_t tokens_for_device = kTokensForDevice;
+  std::int64_t tokens_for_device = 0;  // fewer are left to the host
 };
 
 struct Reference {

@@ -7,10 +7,12 @@
 
 namespace attest {
 
+std::string GpuArrays::code_object(std::string_view target) {
+  return "reference_sums." + std::string(target) + (target.starts_with("sm_") ? ".cubin" : ".co");
+}
+
 Result<GpuArrays> GpuArrays::make(std::unique_ptr<Device> device, const std::string& code_objects) {
-  const std::string target = device->target();
-  const auto module = device->load_module(code_objects + "/reference_sums." + target +
-                                          (target.starts_with("sm_") ? ".cubin" : ".co"));
+  const auto module = device->load_module(code_objects + "/" + code_object(device->target()));
   if (!module.ok()) {
     return Trouble{TroubleKind::kInfra, "the reference on " + device->name() + ": " +
                                             module.trouble().text + "; --reference cpu needs none"};

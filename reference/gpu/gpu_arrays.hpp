@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "harness/core/device.hpp"
 
@@ -13,6 +14,7 @@ namespace attest {
 
 class GpuArrays {
  public:
+  static std::string code_object(std::string_view target);
   // Trouble kInfra: there is no build of reference_sums for the device.
   static Result<GpuArrays> make(std::unique_ptr<Device> device, const std::string& code_objects);
 

@@ -361,6 +361,9 @@ Result<std::unique_ptr<GpuReference>> GpuReference::make(std::unique_ptr<Device>
       new GpuReference(std::make_unique<Group>(std::move(*arrays))));
 }
 
+std::string GpuReference::code_object(std::string_view target) {
+  return GpuArrays::code_object(target);
+}
 std::string GpuReference::name() const { return group_->arrays().name(); }
 double GpuReference::busy_ms() const { return group_->arrays().busy_ms(); }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "harness/core/device.hpp"
 #include "reference/job.hpp"
@@ -15,6 +16,7 @@ namespace attest {
 // Keeps its memory from case to case. One reference() at a time.
 class GpuReference {
  public:
+  static std::string code_object(std::string_view target);  // file of its build
   // `code_objects`: the folder of attest's own. Trouble kInfra: there is no build for the device.
   static Result<std::unique_ptr<GpuReference>> make(std::unique_ptr<Device> device,
                                                     const std::string& code_objects);
