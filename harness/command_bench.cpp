@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "harness/bench_gpu_reference.hpp"
 #include "harness/bench_reference.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
@@ -133,6 +134,8 @@ int command_bench_emulator(const CommonOptions& common, const std::string& markd
 }
 
 int command_bench_reference(const CommonOptions& common, const std::string& markdown_path) {
+  if (!common.device.starts_with("emu:") || common.reference == "device")
+    return command_bench_gpu_reference(common, markdown_path);
   Table table{"bench reference", "Speed of the fp64 reference (one sequence, h = 16)", {}};
   for (const auto [tokens, splits] : {std::pair{4096, 4}, {65536, 1}, {65536, 64}}) {
     const Outcome timed = time_reference(tokens, splits, table);

@@ -192,7 +192,7 @@ Result<ForeignVerdict> judge_file(const std::string& inputs_path, const std::str
   auto judged = oracle_verdict(subject, *inputs, *output, options);
   if (!judged.ok()) return judged.trouble();
   prove(subject, *inputs, *output, judged->wanted, judged->verdict);
-  certify_pass(subject, *inputs, *output, judged->wanted, c->seed.value, judged->verdict);
+  certify_pass(subject, *inputs, *output, judged->wanted, c->seed.value, threads, judged->verdict);
   return ForeignVerdict{*c, std::move(judged->verdict)};
 }
 

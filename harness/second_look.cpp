@@ -4,6 +4,7 @@
 
 #include "harness/blame.hpp"
 #include "harness/bucket.hpp"
+#include "harness/core/parallel.hpp"
 #include "reference/certify.hpp"
 
 namespace attest {
@@ -29,12 +30,16 @@ void blame_reference(const Certificate& certificate, Verdict& verdict) {
 }  // namespace
 
 void certify_pass(const Subject& s, const Inputs& inputs, const Output& output,
-                  const Reference& reference, std::uint64_t seed, Verdict& verdict) {
+                  const Reference& reference, std::uint64_t seed, int threads, Verdict& verdict) {
   if (verdict.status != Status::kPassed) return;
   Evidence& evidence = verdict.evidence;
-  for (const RowToCertify& chosen : rows_to_certify(output, reference, seed)) {
-    const Certificate certificate =
-        certify_row(s.problem, inputs, s.contract, chosen.row, -1, reference);
+  const std::vector<RowToCertify> rows = rows_to_certify(output, reference, seed);
+  std::vector<Certificate> certificates(rows.size());
+  const bool done = parallel_for(threads, rows.size(), [&](int, std::size_t i) {
+    certificates[i] = certify_row(s.problem, inputs, s.contract, rows[i].row, -1, reference);
+  });
+  if (!done) throw std::bad_alloc();  // as the caller's own
+  for (const Certificate& certificate : certificates) {
     if (certificate.trouble()) return blame_reference(certificate, verdict);
     ++evidence.rows_certified;
     evidence.reference_off = std::max(evidence.reference_off, certificate.of_allowed);

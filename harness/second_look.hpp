@@ -19,6 +19,6 @@ void second_look(const Subject& subject, const Inputs& inputs, const Output& out
 // Of a verdict that is kPassed: recomputes the rows that say most about the reference (certify.hpp:
 // rows_to_certify) and keeps how far it was off; kInfra when that is too much.
 void certify_pass(const Subject& subject, const Inputs& inputs, const Output& output,
-                  const Reference& reference, std::uint64_t seed, Verdict& verdict);
+                  const Reference& reference, std::uint64_t seed, int threads, Verdict& verdict);
 
 }  // namespace attest

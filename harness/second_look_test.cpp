@@ -73,7 +73,7 @@ TEST(CertifyPass, RecomputesRowsOfAPassAndSaysHowFarTheReferenceWas) {
   const BlameTrial t(6);
   const Output output = t.output();
   Verdict verdict = judge(t.subject(), output, t.wanted);
-  certify_pass(t.subject(), t.inputs, output, t.wanted, 1, verdict);
+  certify_pass(t.subject(), t.inputs, output, t.wanted, 1, 2, verdict);
   EXPECT_EQ(verdict.status, Status::kPassed);
   EXPECT_GE(verdict.evidence.rows_certified, 2);
   EXPECT_LT(verdict.evidence.reference_off, 1e-6);
@@ -86,7 +86,7 @@ TEST(CertifyPass, DoesNotTrustAReferenceThatIsOffByAHundredthOfWhatTheGatesAllow
   ASSERT_EQ(verdict.status, Status::kPassed);
   for (std::size_t i = 0; i < t.wanted.expected.lse.size(); ++i)
     t.wanted.expected.lse[i] += 0.01 * t.wanted.tiers.t0.lse[i];
-  certify_pass(t.subject(), t.inputs, output, t.wanted, 1, verdict);
+  certify_pass(t.subject(), t.inputs, output, t.wanted, 1, 2, verdict);
   EXPECT_EQ(verdict.status, Status::kInfra);
   EXPECT_EQ(verdict.reason.find("trouble of the reference itself"), 0u) << verdict.reason;
 }
@@ -95,7 +95,7 @@ TEST(CertifyPass, LeavesAFailureAlone) {
   const BlameTrial t(6);
   const Output output = t.output(model::Defect::kDropLastToken);
   Verdict verdict = looked_at(t, output);
-  certify_pass(t.subject(), t.inputs, output, t.wanted, 1, verdict);
+  certify_pass(t.subject(), t.inputs, output, t.wanted, 1, 2, verdict);
   EXPECT_EQ(verdict.status, Status::kFailed);
   EXPECT_EQ(verdict.evidence.rows_certified, 0);
 }

@@ -71,7 +71,7 @@ Verdict verify_supported(const Kernel& kernel, Device& device, const Case& c,
   begin("evidence");
   prove(subject, *inputs, *output, wanted, verdict);
   if (options.certify) {
-    certify_pass(subject, *inputs, *output, wanted, c.seed.value, verdict);
+    certify_pass(subject, *inputs, *output, wanted, c.seed.value, options.threads, verdict);
   }
   return verdict;
 }

@@ -14,7 +14,7 @@ namespace attest {
 
 // Of the derivation. It changes whenever a bound may become another: a report that compares two runs
 // says so.
-inline constexpr std::string_view kBoundsVersion = "1";
+inline constexpr std::string_view kBoundsVersion = "2";
 
 // |error| of a dot product of length k <= accumulation_steps(unit, k) * u * sum|products|.
 double accumulation_steps(MatrixUnit unit, std::int64_t k);

@@ -44,7 +44,7 @@ struct SplitOfRow {
 
 // With every tier's radii.
 SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithmetic& arithmetic,
-                     const Plan& plan, const Job& job, int split, int row_of_block);
+                     const Plan& plan, const BlockJob& job, int split, int row_of_block);
 
 // Of a column: what flushed products, sums, and a flushed product with the descale factor may lose.
 double floor_of(const SplitOfRow& s, int column);

@@ -32,7 +32,7 @@ void take_columns(const SplitColumns& columns, int r, SplitOfRow& s) {
 }
 
 // Sums the split's chunks; the columns are not yet over l.
-void sum_chunks(const Plan& plan, const Job& job, int split, int r, SplitOfRow& s) {
+void sum_chunks(const Plan& plan, const BlockJob& job, int split, int r, SplitOfRow& s) {
   s.sums.clear();
   const double unit = s.descales.values;
   const auto add = [&](const auto& from, AlignedVector<double>& to) {
@@ -169,7 +169,7 @@ float rounded_up(double bound) {
 }
 
 SplitOfRow sum_split(const Problem& problem, const Inputs& inputs, const Arithmetic& arithmetic,
-                     const Plan& plan, const Job& job, int split, int r) {
+                     const Plan& plan, const BlockJob& job, int split, int r) {
   SplitOfRow s;
   s.split = split;
   s.descales = descales_of(problem);
@@ -301,7 +301,7 @@ void store_facts(std::int64_t row, int r, const std::vector<SplitOfRow>& splits,
 }  // namespace
 
 void finish_row(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                const Plan& plan, const Job& job, int r, Reference& result) {
+                const Plan& plan, const BlockJob& job, int r, Reference& result) {
   const std::int64_t row = first_row_of(problem, inputs, job.block) + r;
   const int num_splits = result.expected.num_splits;
   std::vector<SplitOfRow> seen;

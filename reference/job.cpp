@@ -22,8 +22,8 @@ RowBlock make_block(const Problem& problem, int sequence, int first_row) {
 
 }  // namespace
 
-Job::Job(const Problem& problem, const Contract& contract, int num_splits, int sequence,
-         int first_row)
+BlockJob::BlockJob(const Problem& problem, const Contract& contract, int num_splits, int sequence,
+                   int first_row)
     : block(make_block(problem, sequence, first_row)),
       splits(live_splits(contract.split_rule, problem.s_kv[sequence], num_splits)) {
   // A chunk begins at a tile of its split.
@@ -45,7 +45,7 @@ Job::Job(const Problem& problem, const Contract& contract, int num_splits, int s
   ATTEST_CHECK(covered == problem.s_kv[sequence]);
 }
 
-std::size_t Job::bytes(const Plan& plan) const {
+std::size_t BlockJob::bytes(const Plan& plan) const {
   const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
   const std::size_t of_token = sizeof(double) + 2 * sizeof(float);
   static_assert(int{kAbsSums} + int{kSignedSums} == 5);
@@ -54,7 +54,7 @@ std::size_t Job::bytes(const Plan& plan) const {
   return (tokens * of_token + chunks.size() * kDV * of_column) * kBlockRows;
 }
 
-void Job::allocate(const Plan& plan, bool on_device) {
+void BlockJob::allocate(const Plan& plan, bool on_device) {
   const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
   if (!on_device) {
     scores.x.resize(tokens * kBlockRows);
@@ -66,14 +66,14 @@ void Job::allocate(const Plan& plan, bool on_device) {
   sums.resize(chunks.size());
 }
 
-double Job::edge_score(std::size_t edge, int row_of_block) const {
+double BlockJob::edge_score(std::size_t edge, int row_of_block) const {
   if (edges != nullptr) return edges[edge * kBlockRows + row_of_block];
   const TokenRange& split = splits[edge / 2];
   const int token = edge % 2 == 0 ? split.begin : split.end - 1;
   return scores.x[std::size_t{1} * token * kBlockRows + row_of_block];
 }
 
-void Job::release() {
+void BlockJob::release() {
   scores = {};
   sums = {};
   columns = {};

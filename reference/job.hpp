@@ -20,7 +20,7 @@ struct SplitColumns {
   const double* largest_v = nullptr;    // [512]
 };
 
-struct Job {
+struct BlockJob {
   RowBlock block;
   std::vector<TokenRange> splits;           // live, in order
   std::vector<Chunk> chunks;                // in order; none crosses a split
@@ -33,8 +33,8 @@ struct Job {
   std::vector<SplitColumns> columns;  // [splits] of a device; else empty, and in `sums`
   const double* edges = nullptr;      // [splits, 2, 16] scores, of a device
 
-  Job(const Problem& problem, const Contract& contract, int num_splits, int sequence,
-      int first_row);
+  BlockJob(const Problem& problem, const Contract& contract, int num_splits, int sequence,
+           int first_row);
   std::size_t bytes(const Plan& plan) const;  // that it holds while it runs
   void allocate(const Plan& plan, bool on_device);
   // The score of an edge of each split: its first token, its last.
@@ -45,12 +45,12 @@ struct Job {
 // Between the scores and the weights (schedule.cpp): each split's largest scores and, where tiers
 // are wanted, the max in force at each of its tiles.
 void schedule_split(const Problem& problem, const Arithmetic& arithmetic, const Plan& plan,
-                    int split, Job& job);
+                    int split, BlockJob& job);
 // Fills scores.repeat of one row (repeats.cpp).
-void count_repeats(const Arithmetic& arithmetic, const Plan& plan, int row_of_block, Job& job);
+void count_repeats(const Arithmetic& arithmetic, const Plan& plan, int row_of_block, BlockJob& job);
 
 // Writes the row's parts of `result`, from the job's sums.
 void finish_row(const Problem& problem, const Inputs& inputs, const Contract& contract,
-                const Plan& plan, const Job& job, int row_of_block, Reference& result);
+                const Plan& plan, const BlockJob& job, int row_of_block, Reference& result);
 
 }  // namespace attest

@@ -16,8 +16,8 @@
 namespace attest {
 namespace {
 
-// Of jobs that run at one time, as Job::bytes counts them: a device has more memory, and less of
-// theirs is on the host.
+// Of jobs that run at one time, as BlockJob::bytes counts them: a device has more memory, and less
+// of theirs is on the host.
 constexpr std::size_t kGroupBytes = std::size_t{256} << 20;
 constexpr std::size_t kDeviceGroupBytes = std::size_t{4} << 30;
 
@@ -100,7 +100,7 @@ class Run {
     } else if (Outcome scored = device_->score(jobs); !scored.ok()) {
       return scored;
     }
-    each(items.splits, [&](int, Job& job, std::size_t split) {
+    each(items.splits, [&](int, BlockJob& job, std::size_t split) {
       schedule_split(problem_, contract_.arithmetic, plan_, static_cast<int>(split), job);
     });
     if (device_ == nullptr) {
@@ -108,7 +108,7 @@ class Run {
     } else if (Outcome summed = device_->accumulate(jobs); !summed.ok()) {
       return summed;
     }
-    each(items.rows, [&](int, Job& job, std::size_t row) {
+    each(items.rows, [&](int, BlockJob& job, std::size_t row) {
       finish_row(problem_, inputs_, contract_, plan_, job, static_cast<int>(row), result);
     });
     if (plan_.blocks) score_group(begin, end, result);
@@ -116,7 +116,7 @@ class Run {
   }
 
   void score_on_host(const Items& items) {
-    each(items.chunks, [&](int worker, Job& job, std::size_t c) {
+    each(items.chunks, [&](int worker, BlockJob& job, std::size_t c) {
       workers_[worker]->score(job.block, job.chunks[c], job.errors[job.chunks[c].split], job.scores,
                               job.chunk_largest[c]);
     });
@@ -124,11 +124,11 @@ class Run {
 
   void accumulate_on_host(const Items& items) {
     if (plan_.tiers) {
-      each(items.rows, [&](int, Job& job, std::size_t row) {
+      each(items.rows, [&](int, BlockJob& job, std::size_t row) {
         count_repeats(contract_.arithmetic, plan_, static_cast<int>(row), job);
       });
     }
-    each(items.chunks, [&](int worker, Job& job, std::size_t c) {
+    each(items.chunks, [&](int worker, BlockJob& job, std::size_t c) {
       const Chunk& chunk = job.chunks[c];
       workers_[worker]->accumulate(job.block, chunk, job.errors[chunk.split], job.scores,
                                    job.split_largest[chunk.split], job.chunk_largest[c],
@@ -153,7 +153,7 @@ class Run {
   GpuReference* const device_;
   ScoreTests& scores_;
   std::vector<std::unique_ptr<TileWorker>> workers_;
-  std::vector<Job> jobs_;
+  std::vector<BlockJob> jobs_;
 };
 
 void prepare(std::int64_t rows, std::size_t parts, Bound& bound) {

@@ -58,7 +58,7 @@ class PlaceCounts {
 
 // Calls visit(x, the max in force there, N) for each token that row r sees.
 template <class Visit>
-void each_token(const Arithmetic& a, int r, Job& job, const Visit& visit) {
+void each_token(const Arithmetic& a, int r, BlockJob& job, const Visit& visit) {
   for (std::size_t c = 0; c < job.chunks.size(); ++c) {
     const int begin = job.chunks[c].begin;
     const int end = std::min(job.chunks[c].end, job.block.visible[r]);
@@ -72,7 +72,7 @@ void each_token(const Arithmetic& a, int r, Job& job, const Visit& visit) {
 
 }  // namespace
 
-void count_repeats(const Arithmetic& a, const Plan& plan, int r, Job& job) {
+void count_repeats(const Arithmetic& a, const Plan& plan, int r, BlockJob& job) {
   if (plan.declared) {
     ScoreCounts scores(job.block.visible[r]);
     each_token(a, r, job, [&](double x, double, float&) { scores.add(x); });

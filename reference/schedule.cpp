@@ -12,7 +12,7 @@ namespace {
 constexpr double kNone = -std::numeric_limits<double>::infinity();
 
 // The tiles of a split, across its chunks.
-std::vector<TileMax*> tiles_of(int split, Job& job) {
+std::vector<TileMax*> tiles_of(int split, BlockJob& job) {
   std::vector<TileMax*> tiles;
   for (std::size_t c = job.first_chunk[split]; c < job.first_chunk[split + 1]; ++c) {
     for (TileMax& tile : job.chunk_largest[c].tiles) tiles.push_back(&tile);
@@ -20,7 +20,7 @@ std::vector<TileMax*> tiles_of(int split, Job& job) {
   return tiles;
 }
 
-void find_largest(int split, Job& job, double (&off)[kBlockRows]) {
+void find_largest(int split, BlockJob& job, double (&off)[kBlockRows]) {
   SplitLargest& largest = job.split_largest[split];
   std::fill_n(largest.score, kBlockRows, kNone);
   std::fill_n(largest.token, kBlockRows, -1.0);
@@ -94,7 +94,7 @@ void run_lazy_max(const std::vector<TileMax*>& tiles, int wave, const Arithmetic
 }  // namespace
 
 void schedule_split(const Problem& problem, const Arithmetic& a, const Plan& plan, int split,
-                    Job& job) {
+                    BlockJob& job) {
   double off[kBlockRows] = {};
   find_largest(split, job, off);
   if (!plan.bounds) return;

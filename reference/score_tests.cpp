@@ -17,7 +17,7 @@ std::vector<std::vector<ScoreTests::Filter>> filters(std::size_t observed, std::
 }
 
 // The edges of each split: its first and last token.
-int edge_token(const Job& job, std::size_t edge) {
+int edge_token(const BlockJob& job, std::size_t edge) {
   const TokenRange& split = job.splits[edge / 2];
   return edge % 2 == 0 ? split.begin : split.end - 1;
 }
@@ -29,7 +29,7 @@ std::size_t tile_count(const Chunk& chunk) {
 // Tokens whose rounding errors are equal err along all their directions at once: seen along that of
 // the m of them in a range, their N add up to N / m. The largest N / m of what the row sees of the
 // range.
-double alike_elsewhere(const Job& job, int r, int begin, int end) {
+double alike_elsewhere(const BlockJob& job, int r, int begin, int end) {
   std::vector<std::pair<double, double>> alike;  // score, N
   for (int token = begin; token < std::min(end, job.block.visible[r]); ++token) {
     const std::size_t at = std::size_t{1} * token * kBlockRows + r;
@@ -60,7 +60,7 @@ struct ScoreTests::Residuals {
   std::vector<double> over_variance, inverse;  // [rows, 512]; zeros where there is no meaning
 
   // `all_rows` are the rows of the case.
-  Residuals(const Job& job, std::int64_t first_row, const Reference& result,
+  Residuals(const BlockJob& job, std::int64_t first_row, const Reference& result,
             std::span<const std::uint16_t> observed, const Arithmetic& arithmetic,
             std::int64_t all_rows)
       : over_variance(std::size_t{1} * job.block.rows * kDV),
@@ -152,7 +152,7 @@ Double8 widened(const float* from) { return __builtin_convertvector(load<Float8>
 
 }  // namespace
 
-void ScoreTests::score_row(const Job& job, const Reference& result, const Residuals& residuals,
+void ScoreTests::score_row(const BlockJob& job, const Reference& result, const Residuals& residuals,
                            const Tolerances& tolerances, int r, std::size_t i,
                            OfJob& scores) const {
   const std::int64_t row = first_row_of(problem_, inputs_, job.block) + r;
@@ -204,7 +204,7 @@ void ScoreTests::score_row(const Job& job, const Reference& result, const Residu
 // The relative error of x: that of its product with the scale, and, of a matrix unit that does not
 // round to nearest, b u spread of each score in one direction. Along the temperature's, sum a (x -
 // mean)(v - o), that is at most its root mean square over that of x - mean (Cauchy and Schwarz).
-double ScoreTests::of_temperature(const Job& job, const Reference& result, int r) const {
+double ScoreTests::of_temperature(const BlockJob& job, const Reference& result, int r) const {
   const double of_scale = job.errors.empty() ? 0 : job.errors[0].exp_argument;
   const double bias = dot_bias(contract_.arithmetic.matrix_unit);
   if (bias == 0) return of_scale;
@@ -224,7 +224,7 @@ double ScoreTests::of_temperature(const Job& job, const Reference& result, int r
 
 // What a right kernel may add along a direction: the relative error of the weights of a tile, a
 // token, a split; of the sums; of the scale.
-ScoreTests::Tolerances ScoreTests::tolerances_of(const Job& job, const Reference& result,
+ScoreTests::Tolerances ScoreTests::tolerances_of(const BlockJob& job, const Reference& result,
                                                  int r) const {
   const Arithmetic& a = contract_.arithmetic;
   const std::int64_t row = first_row_of(problem_, inputs_, job.block) + r;
@@ -267,7 +267,7 @@ ScoreTests::Tolerances ScoreTests::tolerances_of(const Job& job, const Reference
   return of;
 }
 
-ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const {
+ScoreTests::OfJob ScoreTests::run(const BlockJob& job, const Reference& result) const {
   std::size_t tiles = 0;
   for (const Chunk& chunk : job.chunks) tiles += tile_count(chunk);
   const std::size_t n = observed_.size();
@@ -286,7 +286,7 @@ ScoreTests::OfJob ScoreTests::run(const Job& job, const Reference& result) const
   return scores;
 }
 
-void ScoreTests::add(const Job& job, const OfJob& scores) {
+void ScoreTests::add(const BlockJob& job, const OfJob& scores) {
   if (job.block.sequence != sequence_) {
     close_sequence();
     sequence_ = job.block.sequence;

@@ -26,9 +26,9 @@ class ScoreTests {
     std::vector<std::vector<Filter>> tiles, splits, tokens;
   };
   // Of one job whose rows are finished and whose sums are still there; jobs may run at one time.
-  OfJob run(const Job& job, const Reference& result) const;
+  OfJob run(const BlockJob& job, const Reference& result) const;
   // One after another, in order.
-  void add(const Job& job, const OfJob& scores);
+  void add(const BlockJob& job, const OfJob& scores);
   // [observed] the largest |z| of each filter.
   std::vector<std::vector<Score>> largest() const;
 
@@ -43,9 +43,9 @@ class ScoreTests {
     double gain = 0, temperature = 0;
     std::vector<double> tiles, splits, tokens;
   };
-  Tolerances tolerances_of(const Job& job, const Reference& result, int row) const;
-  double of_temperature(const Job& job, const Reference& result, int row) const;
-  void score_row(const Job& job, const Reference& result, const Residuals& residuals,
+  Tolerances tolerances_of(const BlockJob& job, const Reference& result, int row) const;
+  double of_temperature(const BlockJob& job, const Reference& result, int row) const;
+  void score_row(const BlockJob& job, const Reference& result, const Residuals& residuals,
                  const Tolerances& tolerances, int row, std::size_t observed, OfJob& scores) const;
 
   const Problem& problem_;

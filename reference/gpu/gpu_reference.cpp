@@ -7,6 +7,7 @@
 
 #include "reference/gpu/gpu_arrays.hpp"
 #include "reference/gpu/layout.hpp"
+#include "reference/job.hpp"
 
 namespace attest {
 
@@ -79,7 +80,7 @@ class GpuReference::Group {
     return arrays_.outcome();
   }
 
-  Outcome score(std::span<Job> jobs) {
+  Outcome score(std::span<BlockJob> jobs) {
     describe(jobs);
     make_room();
     const Kernels kernels = kernels_of(plan_);
@@ -92,14 +93,14 @@ class GpuReference::Group {
       arrays_.download(a_.tiles, std::span(tiles_));
     }
     std::size_t c = 0;
-    for (Job& job : jobs) {
+    for (BlockJob& job : jobs) {
       for (std::size_t i = 0; i < job.chunks.size(); ++i, ++c)
         hand_over(largest_[c], chunks_[c], job.chunks[i], job.chunk_largest[i]);
     }
     return arrays_.outcome();
   }
 
-  Outcome accumulate(std::span<Job> jobs) {
+  Outcome accumulate(std::span<BlockJob> jobs) {
     upload_schedule(jobs);
     if (plan_.tiers) count_repeats();
     const Kernels kernels = kernels_of(plan_);
@@ -113,7 +114,7 @@ class GpuReference::Group {
     }
     download_sums();
     std::size_t first_chunk = 0, first_split = 0;
-    for (Job& job : jobs) {
+    for (BlockJob& job : jobs) {
       hand_over(first_chunk, first_split, job);
       first_chunk += job.chunks.size();
       first_split += job.splits.size();
@@ -162,14 +163,14 @@ class GpuReference::Group {
     arrays_.upload("pages", std::span(place_), a_.pages);
   }
 
-  void describe(std::span<Job> jobs) {
+  void describe(std::span<BlockJob> jobs) {
     jobs_.clear();
     chunks_.clear();
     splits_.clear();
     num_tiles_ = num_value_tiles_ = 0;
     a_.tokens = a_.slots = 0;
     q_.resize(jobs.size() * kDQk * kBlockRows);
-    for (Job& job : jobs) {
+    for (BlockJob& job : jobs) {
       packed_queries(*problem_, *inputs_, plan_, job.block, &q_[jobs_.size() * kDQk * kBlockRows]);
       describe(job);
     }
@@ -179,7 +180,7 @@ class GpuReference::Group {
     arrays_.upload("splits", std::span(splits_), a_.splits);
   }
 
-  void describe(const Job& job) {
+  void describe(const BlockJob& job) {
     const int tokens = job.chunks.empty() ? 0 : job.chunks.back().end;
     GpuJob made;
     made.tokens_before = a_.tokens;
@@ -263,9 +264,9 @@ class GpuReference::Group {
     to.tiles.assign(first, first + tiles_of(chunk, a_.tile_tokens));
   }
 
-  void upload_schedule(std::span<Job> jobs) {
+  void upload_schedule(std::span<BlockJob> jobs) {
     std::size_t split = 0, chunk = 0;
-    for (const Job& job : jobs) {
+    for (const BlockJob& job : jobs) {
       for (const SplitLargest& largest : job.split_largest) {
         GpuSplit& to = splits_[split++];
         std::copy_n(largest.score, kBlockRows, to.score);
@@ -311,7 +312,7 @@ class GpuReference::Group {
     arrays_.download(a_.block_weight, std::span(block_weight_));
   }
 
-  void hand_over(std::size_t first_chunk, std::size_t first_split, Job& job) const {
+  void hand_over(std::size_t first_chunk, std::size_t first_split, BlockJob& job) const {
     job.columns.resize(job.splits.size());
     for (std::size_t s = 0; s < job.splits.size(); ++s) {
       const std::size_t split = first_split + s;
@@ -371,7 +372,7 @@ Outcome GpuReference::begin(const Problem& problem, const Inputs& inputs,
                             const Arithmetic& arithmetic, const Plan& plan) {
   return group_->begin(problem, inputs, arithmetic, plan);
 }
-Outcome GpuReference::score(std::span<Job> jobs) { return group_->score(jobs); }
-Outcome GpuReference::accumulate(std::span<Job> jobs) { return group_->accumulate(jobs); }
+Outcome GpuReference::score(std::span<BlockJob> jobs) { return group_->score(jobs); }
+Outcome GpuReference::accumulate(std::span<BlockJob> jobs) { return group_->accumulate(jobs); }
 
 }  // namespace attest

@@ -9,9 +9,13 @@
 #include <string_view>
 
 #include "harness/core/device.hpp"
-#include "reference/job.hpp"
 
 namespace attest {
+
+struct BlockJob;
+struct Inputs;
+struct Plan;
+struct Problem;
 
 // Keeps its memory from case to case. One reference() at a time.
 class GpuReference {
@@ -27,10 +31,10 @@ class GpuReference {
   Outcome begin(const Problem& problem, const Inputs& inputs, const Arithmetic& arithmetic,
                 const Plan& plan);
   // Of a group of jobs: chunk_largest.
-  Outcome score(std::span<Job> jobs);
+  Outcome score(std::span<BlockJob> jobs);
   // From split_largest and the scheduled tiles: sums, columns, edges. They stay until the next
   // score().
-  Outcome accumulate(std::span<Job> jobs);
+  Outcome accumulate(std::span<BlockJob> jobs);
   double busy_ms() const;  // of the device's work since begin(), without copies
 
  private:
