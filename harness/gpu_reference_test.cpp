@@ -9,7 +9,9 @@
 
 #include "harness/core/formats.hpp"
 #include "harness/device/device_list.hpp"
+#include "reference/reference.hpp"
 #include "reference/small_inputs.hpp"
+#include "reference/sums.hpp"
 
 namespace attest {
 namespace {
@@ -122,7 +124,7 @@ class OnDevice : public testing::TestWithParam<const char*> {
   std::unique_ptr<GpuReference> gpu_;
   bool is_emulated_ = true;
 };
-INSTANTIATE_TEST_SUITE_P(GpuReference, OnDevice, testing::Values("emu:gfx942", "cuda:0"),
+INSTANTIATE_TEST_SUITE_P(GpuReference, OnDevice, testing::Values("emu:gfx942", "emu:gfx90a", "cuda:0"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, ':');

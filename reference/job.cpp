@@ -56,7 +56,8 @@ std::size_t BlockJob::bytes(const Plan& plan) const {
 
 void BlockJob::allocate(const Plan& plan, bool on_device) {
   const std::size_t tokens = chunks.empty() ? 0 : static_cast<std::size_t>(chunks.back().end);
-  if (!on_device) {
+  // A device keeps them, unless they are tested.
+  if (!on_device || plan.blocks) {
     scores.x.resize(tokens * kBlockRows);
     if (plan.bounds) scores.spread.resize(tokens * kBlockRows);
     if (plan.tiers) scores.repeat.resize(tokens * kBlockRows);
@@ -66,18 +67,11 @@ void BlockJob::allocate(const Plan& plan, bool on_device) {
   sums.resize(chunks.size());
 }
 
-double BlockJob::edge_score(std::size_t edge, int row_of_block) const {
-  if (edges != nullptr) return edges[edge * kBlockRows + row_of_block];
-  const TokenRange& split = splits[edge / 2];
-  const int token = edge % 2 == 0 ? split.begin : split.end - 1;
-  return scores.x[std::size_t{1} * token * kBlockRows + row_of_block];
-}
-
 void BlockJob::release() {
   scores = {};
   sums = {};
   columns = {};
-  edges = nullptr;
+  tile_lanes = {};
   chunk_largest = {};
   split_largest = {};
 }

@@ -31,14 +31,14 @@ struct BlockJob {
   Scores scores;
   std::vector<ChunkSums> sums;        // [chunks]
   std::vector<SplitColumns> columns;  // [splits] of a device; else empty, and in `sums`
-  const double* edges = nullptr;      // [splits, 2, 16] scores, of a device
+  // [observed] of a device: [value tiles, 16, 2, 8] along and squared of ScoreTests' tiles, of the
+  // columns d with one d % 8 each.
+  std::vector<const double*> tile_lanes;
 
   BlockJob(const Problem& problem, const Contract& contract, int num_splits, int sequence,
            int first_row);
   std::size_t bytes(const Plan& plan) const;  // that it holds while it runs
   void allocate(const Plan& plan, bool on_device);
-  // The score of an edge of each split: its first token, its last.
-  double edge_score(std::size_t edge, int row_of_block) const;
   void release();
 };
 

@@ -19,7 +19,7 @@ namespace {
 // Of jobs that run at one time, as BlockJob::bytes counts them: a device has more memory, and less
 // of theirs is on the host.
 constexpr std::size_t kGroupBytes = std::size_t{256} << 20;
-constexpr std::size_t kDeviceGroupBytes = std::size_t{4} << 30;
+constexpr std::size_t kDeviceGroupBytes = std::size_t{1} << 30;
 
 struct Item {
   std::size_t job, part;  // part: a chunk, a split, or a row of the block
@@ -71,11 +71,13 @@ class Run {
 
   // Throws what its threads threw for want of memory.
   template <class Work>
+  void parallel(std::size_t items, const Work& work) const {
+    if (!parallel_for(threads_, items, work)) throw std::bad_alloc();
+  }
+  template <class Work>
   void each(const std::vector<Item>& items, const Work& work) {
-    const bool done = parallel_for(threads_, items.size(), [&](int worker, std::size_t i) {
-      work(worker, jobs_[items[i].job], items[i].part);
-    });
-    if (!done) throw std::bad_alloc();
+    parallel(items.size(),
+             [&](int worker, std::size_t i) { work(worker, jobs_[items[i].job], items[i].part); });
   }
 
   Items allocate(std::size_t begin, std::size_t end) {
@@ -111,7 +113,10 @@ class Run {
     each(items.rows, [&](int, BlockJob& job, std::size_t row) {
       finish_row(problem_, inputs_, contract_, plan_, job, static_cast<int>(row), result);
     });
-    if (plan_.blocks) score_group(begin, end, result);
+    if (plan_.blocks && device_ != nullptr) {
+      if (Outcome scored = score_tiles_on_device(jobs, result); !scored.ok()) return scored;
+    }
+    if (plan_.blocks) score_group(items, begin, end, result);
     return Done{};
   }
 
@@ -136,12 +141,35 @@ class Run {
     });
   }
 
-  void score_group(std::size_t begin, std::size_t end, const Reference& result) {
-    std::vector<ScoreTests::OfJob> of_jobs(end - begin);
-    const bool done = parallel_for(threads_, end - begin, [&](int, std::size_t i) {
-      of_jobs[i] = scores_.run(jobs_[begin + i], result);
+  Outcome score_tiles_on_device(std::span<BlockJob> jobs, const Reference& result) {
+    std::vector<std::size_t> first_split = {0};
+    for (const BlockJob& job : jobs) first_split.push_back(first_split.back() + job.splits.size());
+    TileResiduals residuals;
+    for (std::size_t output = 0; output < scores_.outputs(); ++output) {
+      for (auto* values : {&residuals.over_variance, &residuals.inverse, &residuals.centre})
+        values->assign(jobs.size() * kBlockRows * kDV, 0.0);
+      residuals.scales.assign(first_split.back() * kBlockRows, 0.0);
+      parallel(jobs.size(), [&](int, std::size_t j) {
+        scores_.fill_residuals(jobs[j], result, output, j, first_split[j], residuals);
+      });
+      if (Outcome scored = device_->score_tiles(residuals, jobs); !scored.ok()) return scored;
+    }
+    return Done{};
+  }
+
+  void score_group(const Items& items, std::size_t begin, std::size_t end,
+                   const Reference& result) {
+    std::vector<std::vector<ScoreTests::Tolerances>> tolerances(end - begin);
+    for (std::size_t j = begin; j < end; ++j) tolerances[j - begin].resize(kBlockRows);
+    parallel(items.rows.size(), [&](int, std::size_t i) {
+      const auto [job, row] = items.rows[i];
+      tolerances[job - begin][row] =
+          scores_.tolerances_of(jobs_[job], result, static_cast<int>(row));
     });
-    if (!done) throw std::bad_alloc();
+    std::vector<ScoreTests::OfJob> of_jobs(end - begin);
+    parallel(end - begin, [&](int, std::size_t i) {
+      of_jobs[i] = scores_.run(jobs_[begin + i], result, tolerances[i]);
+    });
     for (std::size_t i = 0; i < of_jobs.size(); ++i) scores_.add(jobs_[begin + i], of_jobs[i]);
   }
 

@@ -128,6 +128,18 @@ ScoreTests::ScoreTests(const Problem& problem, const Inputs& inputs, const Contr
 
 namespace {
 
+// A row's sums over the columns d with one d % 8 each.
+void add_lanes(ScoreTests::Filter& filter, const double* along, const double* squared,
+               double tolerance) {
+  double of_row = 0;
+  for (int lane = 0; lane < kScoreLanes; ++lane) {
+    filter.along += along[lane];
+    of_row += squared[lane];
+  }
+  filter.squared += of_row;
+  filter.allowed += tolerance * of_row;
+}
+
 // g[d] of 8 columns at a time, by `direction`, of which a right kernel may add the share
 // `tolerance`.
 template <class Direction>
@@ -139,18 +151,61 @@ void add_along(ScoreTests::Filter& filter, const double* e, const double* invers
     along += load<Double8>(e + d) * g;
     squared += g * g * load<Double8>(inverse + d);
   }
-  double of_row = 0;
-  for (int lane = 0; lane < 8; ++lane) {
-    filter.along += along[lane];
-    of_row += squared[lane];
-  }
-  filter.squared += of_row;
-  filter.allowed += tolerance * of_row;
+  alignas(64) double of_along[kScoreLanes], of_squared[kScoreLanes];
+  store(of_along, along);
+  store(of_squared, squared);
+  add_lanes(filter, of_along, of_squared, tolerance);
 }
 
 Double8 widened(const float* from) { return __builtin_convertvector(load<Float8>(from), Double8); }
 
 }  // namespace
+
+void ScoreTests::score_tiles_of_row(const BlockJob& job, const Residuals& residuals,
+                                    const Tolerances& tolerances, const double* o, double lse,
+                                    int r, std::size_t i, OfJob& scores) const {
+  const bool on_device = !job.tile_lanes.empty();
+  std::size_t tile = 0;
+  for (std::size_t c = 0; c < job.chunks.size(); ++c) {
+    const ChunkSums& sums = job.sums[c];
+    const int split = job.chunks[c].split;
+    const double scale = std::exp(job.split_largest[split].score[r] - lse);
+    const double of_value = scale * problem_.kv_scale;  // the blocks are sums over codes
+    for (std::size_t t = 0; t < tile_count(job.chunks[c]); ++t, ++tile) {
+      if (job.splits[split].begin >= job.block.visible[r]) continue;
+      Filter& filter = scores.tiles[i][tile];
+      const double tolerance = tolerances.tiles[tile];
+      if (on_device) {
+        const double* lanes = job.tile_lanes[i] + (tile * kBlockRows + r) * 2 * kScoreLanes;
+        add_lanes(filter, lanes, lanes + kScoreLanes, tolerance);
+        continue;
+      }
+      const double a = scale * sums.block_weight[t * kBlockRows + r];
+      const float* values = &sums.blocks[(t * kBlockRows + r) * kDV];
+      const std::size_t row = std::size_t{1} * r * kDV;
+      add_along(filter, &residuals.over_variance[row], &residuals.inverse[row], tolerance,
+                [&](int d) { return of_value * widened(values + d) - a * load<Double8>(o + d); });
+    }
+  }
+}
+
+void ScoreTests::fill_residuals(const BlockJob& job, const Reference& result, std::size_t output,
+                                std::size_t index, std::size_t first_split,
+                                TileResiduals& to) const {
+  const std::int64_t first_row = first_row_of(problem_, inputs_, job.block);
+  const Residuals residuals(job, first_row, result, observed_[output], contract_.arithmetic,
+                            problem_.rows());
+  const std::size_t at = index * kBlockRows * kDV;
+  std::copy(residuals.over_variance.begin(), residuals.over_variance.end(), &to.over_variance[at]);
+  std::copy(residuals.inverse.begin(), residuals.inverse.end(), &to.inverse[at]);
+  std::copy_n(&result.expected.o[first_row * kDV], job.block.rows * kDV, &to.centre[at]);
+  for (std::size_t s = 0; s < job.splits.size(); ++s) {
+    for (int r = 0; r < job.block.rows; ++r) {
+      to.scales[(first_split + s) * kBlockRows + r] =
+          std::exp(job.split_largest[s].score[r] - result.expected.lse[first_row + r]);
+    }
+  }
+}
 
 void ScoreTests::score_row(const BlockJob& job, const Reference& result, const Residuals& residuals,
                            const Tolerances& tolerances, int r, std::size_t i,
@@ -165,24 +220,11 @@ void ScoreTests::score_row(const BlockJob& job, const Reference& result, const R
   along(scores.gain[i], tolerances.gain, [&](int d) { return load<Double8>(o + d); });
   along(scores.temperature[i], tolerances.temperature,
         [&](int d) { return widened(&result.temperature_o[row * kDV + d]); });
-  std::size_t tile = 0;
-  for (std::size_t c = 0; c < job.chunks.size(); ++c) {
-    const ChunkSums& sums = job.sums[c];
-    const int split = job.chunks[c].split;
-    const double scale = std::exp(job.split_largest[split].score[r] - lse);
-    const double of_value = scale * problem_.kv_scale;  // the blocks are sums over codes
-    for (std::size_t t = 0; t < tile_count(job.chunks[c]); ++t, ++tile) {
-      if (job.splits[split].begin >= job.block.visible[r]) continue;
-      const double a = scale * sums.tile_weight(t)[r];
-      const float* values = sums.tile(t) + r * kDV;
-      along(scores.tiles[i][tile], tolerances.tiles[tile],
-            [&](int d) { return of_value * widened(values + d) - a * load<Double8>(o + d); });
-    }
-  }
+  score_tiles_of_row(job, residuals, tolerances, o, lse, r, i, scores);
   for (std::size_t edge = 0; edge < scores.tokens[i].size(); ++edge) {
     const int token = edge_token(job, edge);
     if (token >= job.block.visible[r]) continue;
-    const double a = std::exp(job.edge_score(edge, r) - lse);
+    const double a = std::exp(job.scores.x[std::size_t{1} * token * kBlockRows + r] - lse);
     const Elements v = token_row(problem_, inputs_, job.block.sequence, token);
     const double unit = problem_.kv_scale;
     along(scores.tokens[i][edge], tolerances.tokens[edge], [&](int d) {
@@ -267,15 +309,14 @@ ScoreTests::Tolerances ScoreTests::tolerances_of(const BlockJob& job, const Refe
   return of;
 }
 
-ScoreTests::OfJob ScoreTests::run(const BlockJob& job, const Reference& result) const {
+ScoreTests::OfJob ScoreTests::run(const BlockJob& job, const Reference& result,
+                                  const std::vector<Tolerances>& tolerances) const {
   std::size_t tiles = 0;
   for (const Chunk& chunk : job.chunks) tiles += tile_count(chunk);
   const std::size_t n = observed_.size();
   OfJob scores{std::vector<Filter>(n), std::vector<Filter>(n), filters(n, tiles),
                filters(n, job.splits.size()), filters(n, 2 * job.splits.size())};
   const std::int64_t first_row = first_row_of(problem_, inputs_, job.block);
-  std::vector<Tolerances> tolerances;
-  for (int r = 0; r < job.block.rows; ++r) tolerances.push_back(tolerances_of(job, result, r));
   for (std::size_t i = 0; i < n; ++i) {
     const Residuals residuals(job, first_row, result, observed_[i], contract_.arithmetic,
                               problem_.rows());

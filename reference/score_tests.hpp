@@ -9,11 +9,16 @@
 
 namespace attest {
 
+// What a device takes to form the sums of the tiles (gpu/gpu_reference.hpp), of a group of jobs.
+struct TileResiduals {
+  AlignedVector<double> over_variance, inverse, centre;  // [jobs, 16, 512] zeros in unused rows
+  AlignedVector<double> scales;                          // [splits, 16]
+};
+
 class ScoreTests {
  public:
   ScoreTests(const Problem& problem, const Inputs& inputs, const Contract& contract,
              std::vector<std::span<const std::uint16_t>> observed);
-  bool empty() const { return observed_.empty(); }
 
   struct Filter {  // one direction's sums
     double along = 0, squared = 0;
@@ -25,8 +30,21 @@ class ScoreTests {
     std::vector<Filter> gain, temperature;
     std::vector<std::vector<Filter>> tiles, splits, tokens;
   };
-  // Of one job whose rows are finished and whose sums are still there; jobs may run at one time.
-  OfJob run(const BlockJob& job, const Reference& result) const;
+  // Shares of the directions that a right kernel may add to one row.
+  struct Tolerances {
+    double gain = 0, temperature = 0;
+    std::vector<double> tiles, splits, tokens;
+  };
+  std::size_t outputs() const { return observed_.size(); }
+  // Of one row that is finished, and whose job's scores and sums are still there; rows may run at
+  // one time.
+  Tolerances tolerances_of(const BlockJob& job, const Reference& result, int row_of_block) const;
+  // Of job `index` of a group, whose splits begin at `first_split`, and of one output.
+  void fill_residuals(const BlockJob& job, const Reference& result, std::size_t output,
+                      std::size_t index, std::size_t first_split, TileResiduals& to) const;
+  // Of one such job, with its rows' tolerances; jobs may run at one time.
+  OfJob run(const BlockJob& job, const Reference& result,
+            const std::vector<Tolerances>& tolerances) const;
   // One after another, in order.
   void add(const BlockJob& job, const OfJob& scores);
   // [observed] the largest |z| of each filter.
@@ -38,13 +56,10 @@ class ScoreTests {
     int sequence, split, begin, end;
   };
   struct Residuals;
-  // Shares of the directions that a right kernel may add to one row.
-  struct Tolerances {
-    double gain = 0, temperature = 0;
-    std::vector<double> tiles, splits, tokens;
-  };
-  Tolerances tolerances_of(const BlockJob& job, const Reference& result, int row) const;
   double of_temperature(const BlockJob& job, const Reference& result, int row) const;
+  void score_tiles_of_row(const BlockJob& job, const Residuals& residuals,
+                          const Tolerances& tolerances, const double* o, double lse, int row,
+                          std::size_t output, OfJob& scores) const;
   void score_row(const BlockJob& job, const Reference& result, const Residuals& residuals,
                  const Tolerances& tolerances, int row, std::size_t observed, OfJob& scores) const;
 

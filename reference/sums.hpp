@@ -37,6 +37,8 @@ inline constexpr double kLargestSmall = 0x1p-5, kSmallStep = 0x1p-3;
 // Of the RowSums that are no sums, what no token has changed yet.
 inline constexpr double kNoLinear = 1e300, kNoExponent = 0;
 
+inline constexpr int kScoreLanes = 8;  // columns of a score test that are summed apart
+
 // Sums over tokens of a weight times |v|, v or v^2, of each row and column.
 enum AbsSum { kAbsT0, kAbsRigorous, kAbsLinear, kAbsSums };   // the errors of T0; T2; T1 or T2p
 enum SignedSum { kSignedShift, kSignedScaled, kSignedSums };  // w pi; w (x - M)

@@ -85,15 +85,6 @@ struct ChunkSums {
   AlignedVector<float> largest_v;               // [512] of the finite |v| in the chunk
   AlignedVector<float> blocks;        // [value tiles, 16, 512] sum w v of each; for scores
   AlignedVector<float> block_weight;  // [value tiles, 16] sum w
-  // The two where a device formed them.
-  const float *device_blocks = nullptr, *device_block_weight = nullptr;
-
-  const float* tile(std::size_t t) const {
-    return (device_blocks != nullptr ? device_blocks : blocks.data()) + t * kBlockRows * kDV;
-  }
-  const float* tile_weight(std::size_t t) const {
-    return (device_blocks != nullptr ? device_block_weight : block_weight.data()) + t * kBlockRows;
-  }
 };
 
 // Scores of a block: token-major, so that a token's 16 rows lie together.

@@ -8,6 +8,7 @@
 #include "reference/gpu/gpu_arrays.hpp"
 #include "reference/gpu/layout.hpp"
 #include "reference/job.hpp"
+#include "reference/score_tests.hpp"
 
 namespace attest {
 
@@ -101,6 +102,7 @@ class GpuReference::Group {
   }
 
   Outcome accumulate(std::span<BlockJob> jobs) {
+    lanes_.clear();
     upload_schedule(jobs);
     if (plan_.tiers) count_repeats();
     const Kernels kernels = kernels_of(plan_);
@@ -115,9 +117,31 @@ class GpuReference::Group {
     download_sums();
     std::size_t first_chunk = 0, first_split = 0;
     for (BlockJob& job : jobs) {
+      if (plan_.blocks) download_scores(static_cast<std::size_t>(&job - jobs.data()), job.scores);
       hand_over(first_chunk, first_split, job);
       first_chunk += job.chunks.size();
       first_split += job.splits.size();
+    }
+    return arrays_.outcome();
+  }
+
+  Outcome score_tiles(const TileResiduals& residuals, std::span<BlockJob> jobs) {
+    arrays_.upload("e / s^2", std::span(residuals.over_variance), a_.over_variance);
+    arrays_.upload("1 / s^2", std::span(residuals.inverse), a_.inverse);
+    arrays_.upload("centres", std::span(residuals.centre), a_.centre);
+    arrays_.upload("scales", std::span(residuals.scales), a_.scales);
+    constexpr std::size_t kOfTile = std::size_t{kBlockRows} * 2 * kScoreLanes;
+    const std::size_t values = static_cast<std::size_t>(num_value_tiles_) * kOfTile;
+    arrays_.need("lanes", values * sizeof(double), a_.lanes);
+    arrays_.launch("reference_score_tiles", chunks_.size(), kChunkTokens / kValueTile, a_);
+    lanes_.emplace_back(values);
+    arrays_.download(a_.lanes, std::span(lanes_.back()));
+    std::size_t chunk = 0;
+    for (BlockJob& job : jobs) {
+      const std::size_t tile =
+          job.chunks.empty() ? 0 : static_cast<std::size_t>(chunks_[chunk].first_value_tile);
+      job.tile_lanes.push_back(lanes_.back().data() + tile * kOfTile);
+      chunk += job.chunks.size();
     }
     return arrays_.outcome();
   }
@@ -199,9 +223,6 @@ class GpuReference::Group {
       split.errors = job.errors[s];
       split.first_chunk = static_cast<int>(chunks_.size() + job.first_chunk[s]);
       split.end_chunk = static_cast<int>(chunks_.size() + job.first_chunk[s + 1]);
-      split.job = of_job;
-      split.edge[0] = job.splits[s].begin;
-      split.edge[1] = job.splits[s].end - 1;
       splits_.push_back(split);
     }
     for (const Chunk& chunk : job.chunks) {
@@ -250,7 +271,6 @@ class GpuReference::Group {
       const auto tiles = static_cast<std::size_t>(num_value_tiles_);
       arrays_.need("blocks", tiles * kBlockValues * kFloat, a_.blocks);
       arrays_.need("block weights", tiles * kBlockRows * kFloat, a_.block_weight);
-      arrays_.need("edges", splits * 2 * kBlockRows * kDouble, a_.edges);
     }
   }
 
@@ -301,15 +321,14 @@ class GpuReference::Group {
       arrays_.download(a_.of_splits, std::span(columns_[sum]),
                        static_cast<std::size_t>(sum) * of_sum);
     }
-    if (!plan_.blocks) return;
-    arrays_.launch("reference_edges", splits, 1, a_);
-    edges_.resize(splits * 2 * kBlockRows);
-    arrays_.download(a_.edges, std::span(edges_));
-    const auto tiles = static_cast<std::size_t>(num_value_tiles_);
-    blocks_.resize(tiles * kBlockValues);
-    block_weight_.resize(tiles * kBlockRows);
-    arrays_.download(a_.blocks, std::span(blocks_));
-    arrays_.download(a_.block_weight, std::span(block_weight_));
+  }
+
+  // Which the score tests look at.
+  void download_scores(std::size_t job, Scores& to) {
+    const auto first = static_cast<std::size_t>(jobs_[job].tokens_before) * kBlockRows;
+    arrays_.download(a_.x, std::span(to.x), first);
+    arrays_.download(a_.spread, std::span(to.spread), first);
+    arrays_.download(a_.repeat, std::span(to.repeat), first);
   }
 
   void hand_over(std::size_t first_chunk, std::size_t first_split, BlockJob& job) const {
@@ -323,14 +342,8 @@ class GpuReference::Group {
       to.largest_v = &largest_v_[split * kDV];
     }
     for (std::size_t c = 0; c < job.chunks.size(); ++c) {
-      const std::size_t chunk = first_chunk + c;
-      job.sums[c].rows = row_sums_[chunk];
-      if (!plan_.blocks) continue;
-      const auto tile = static_cast<std::size_t>(chunks_[chunk].first_value_tile);
-      job.sums[c].device_blocks = &blocks_[tile * kBlockValues];
-      job.sums[c].device_block_weight = &block_weight_[tile * kBlockRows];
+      job.sums[c].rows = row_sums_[first_chunk + c];
     }
-    if (plan_.blocks) job.edges = &edges_[first_split * 2 * kBlockRows];
   }
 
   GpuArrays arrays_;
@@ -347,8 +360,8 @@ class GpuReference::Group {
   std::vector<GpuLargest> largest_;
   AlignedVector<TileMax> tiles_;
   AlignedVector<RowSums> row_sums_;
-  AlignedVector<double> columns_[kColumnSums], largest_v_, edges_;
-  AlignedVector<float> blocks_, block_weight_;
+  AlignedVector<double> columns_[kColumnSums], largest_v_;
+  std::vector<AlignedVector<double>> lanes_;  // [outputs]
 };
 
 GpuReference::GpuReference(std::unique_ptr<Group> group) : group_(std::move(group)) {}
@@ -373,6 +386,9 @@ Outcome GpuReference::begin(const Problem& problem, const Inputs& inputs,
   return group_->begin(problem, inputs, arithmetic, plan);
 }
 Outcome GpuReference::score(std::span<BlockJob> jobs) { return group_->score(jobs); }
+Outcome GpuReference::score_tiles(const TileResiduals& residuals, std::span<BlockJob> jobs) {
+  return group_->score_tiles(residuals, jobs);
+}
 Outcome GpuReference::accumulate(std::span<BlockJob> jobs) { return group_->accumulate(jobs); }
 
 }  // namespace attest

@@ -16,6 +16,7 @@ struct BlockJob;
 struct Inputs;
 struct Plan;
 struct Problem;
+struct TileResiduals;
 
 // Keeps its memory from case to case. One reference() at a time.
 class GpuReference {
@@ -35,6 +36,8 @@ class GpuReference {
   // From split_largest and the scheduled tiles: sums, columns, edges. They stay until the next
   // score().
   Outcome accumulate(std::span<BlockJob> jobs);
+  // Of the group's jobs, once more for each output: tile_lanes.
+  Outcome score_tiles(const TileResiduals& residuals, std::span<BlockJob> jobs);
   double busy_ms() const;  // of the device's work since begin(), without copies
 
  private:

@@ -44,8 +44,6 @@ struct GpuSplit {
   SplitErrors errors;
   double score[kBlockRows] = {}, token[kBlockRows] = {}, rescales[kBlockRows] = {};  // SplitLargest
   int first_chunk = 0, end_chunk = 0;  // of the group's
-  int job = 0;
-  int edge[2] = {};  // its first token and its last
 };
 
 // ChunkLargest without its tiles.
@@ -67,26 +65,31 @@ struct GpuArguments {
   DevicePointer<const GpuJob> jobs;
   DevicePointer<const GpuChunk> chunks;
   DevicePointer<const GpuSplit> splits;
-  DevicePointer<double> x;                  // [tokens, 16], as Scores
-  DevicePointer<float> spread;              // [tokens, 16]
-  DevicePointer<float> repeat;              // [tokens, 16]
-  DevicePointer<double> norm;               // [tokens] |v|_1
-  DevicePointer<unsigned long> keys;        // what was counted; repeats.cpp
-  DevicePointer<unsigned> counts;           // how often
-  DevicePointer<double> edges;              // [splits, 2, 16] x of the edges of each split
-  DevicePointer<GpuLargest> largest;        // [chunks]
-  DevicePointer<GpuTile> tiles;             // of the jobs, in order
-  DevicePointer<double> w;                  // [tokens, 16], as Weights
-  DevicePointer<double> square;             // [tokens, 16]
-  DevicePointer<float> single;              // [5, tokens, 16] absolute, with_sign
-  DevicePointer<double> row_sums;           // [chunks] RowSums
-  DevicePointer<double> o, squares;         // [chunks, 16, 512]
-  DevicePointer<float> singles;             // [5, chunks, 16, 512]
-  DevicePointer<float> largest_v;           // [chunks, 512]
-  DevicePointer<float> blocks;              // [value tiles, 16, 512]
-  DevicePointer<float> block_weight;        // [value tiles, 16]
-  DevicePointer<double> of_splits;          // [ColumnSum, splits, 16, 512]
-  DevicePointer<double> largest_of_splits;  // [splits, 512]
+  DevicePointer<double> x;            // [tokens, 16], as Scores
+  DevicePointer<float> spread;        // [tokens, 16]
+  DevicePointer<float> repeat;        // [tokens, 16]
+  DevicePointer<double> norm;         // [tokens] |v|_1
+  DevicePointer<unsigned long> keys;  // what was counted; repeats.cpp
+  DevicePointer<unsigned> counts;     // how often
+  DevicePointer<GpuLargest> largest;  // [chunks]
+  DevicePointer<GpuTile> tiles;       // of the jobs, in order
+  DevicePointer<double> w;            // [tokens, 16], as Weights
+  DevicePointer<double> square;       // [tokens, 16]
+  DevicePointer<float> single;        // [5, tokens, 16] absolute, with_sign
+  DevicePointer<double> row_sums;     // [chunks] RowSums
+  DevicePointer<double> o, squares;   // [chunks, 16, 512]
+  DevicePointer<float> singles;       // [5, chunks, 16, 512]
+  DevicePointer<float> largest_v;     // [chunks, 512]
+  DevicePointer<float> blocks;        // [value tiles, 16, 512]
+  DevicePointer<float> block_weight;  // [value tiles, 16]
+  // Of the score tests; the rows as in a job's block.
+  DevicePointer<const double> over_variance;  // [jobs, 16, 512] e / s^2
+  DevicePointer<const double> inverse;        // [jobs, 16, 512] 1 / s^2
+  DevicePointer<const double> centre;         // [jobs, 16, 512] o
+  DevicePointer<const double> scales;         // [splits, 16] of w, to shares of the row
+  DevicePointer<double> lanes;                // [value tiles, 16, 2, 8] along, squared
+  DevicePointer<double> of_splits;            // [ColumnSum, splits, 16, 512]
+  DevicePointer<double> largest_of_splits;    // [splits, 512]
   long tokens = 0, slots = 0;
   int num_chunks = 0, num_splits = 0;
   int kv_is_fp8 = 0, page_shift = 0, tile_tokens = 0;

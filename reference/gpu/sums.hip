@@ -597,6 +597,28 @@ ATTEST_BOTH void add_errors(const GpuArguments& a, StagedErrors<kTiers>& staged)
   }
 }
 
+// score_row() of score_tests.cpp, of a value tile: a row's columns of one lane a thread.
+ATTEST_BOTH void score_tile(const GpuArguments& a) {
+  const Part p(a, block_x());
+  if (p.chunk.begin + block_y() * kValueTile >= p.chunk.end) return;
+  const int r = thread() / kScoreLanes, lane = thread() % kScoreLanes;
+  const long tile = p.chunk.first_value_tile + block_y();
+  const double scale = a.scales[p.chunk.split * kBlockRows + r], of_value = scale * a.unit;
+  const double weight = scale * a.block_weight[tile * kBlockRows + r];
+  const float* values = a.blocks + (tile * kBlockRows + r) * kValueColumns;
+  const long row = (long{p.chunk.job} * kBlockRows + r) * kValueColumns;
+  double along = 0, squared = 0;
+  for (int d = lane; d < kValueColumns; d += kScoreLanes) {
+    const double g = of_value * values[d] - weight * a.centre[row + d];
+    along += a.over_variance[row + d] * g;
+    squared += g * g * a.inverse[row + d];
+  }
+  double* to = a.lanes + (tile * kBlockRows + r) * 2 * kScoreLanes + lane;
+  to[0] = along;
+  to[kScoreLanes] = squared;
+}
+static_assert(kBlockRows * kScoreLanes == kGpuThreads);
+
 // sum_chunks() of finish_split.cpp, of one column sum; a row of a split a workgroup's strip.
 ATTEST_BOTH void add_chunks(const GpuArguments& a, int sum) {
   const int split = block_x(), i = block_y() * kGpuThreads + thread();
@@ -643,7 +665,7 @@ ATTEST_KERNEL(1) reference_clear_counts(GpuArguments a) {
   a.counts[at] = 0;
   if (a.rules.declared) a.keys[at] = kFree;
 }
-// Grid: chunks, for all that follows but the last two.
+// Grid: chunks, where nothing else is said.
 ATTEST_KERNEL(1) reference_count(GpuArguments a) { add_to_counts(a); }
 ATTEST_KERNEL(1) reference_repeat(GpuArguments a) { look_up_counts(a); }
 ATTEST_KERNEL(1) reference_weigh_plain(GpuArguments a) {
@@ -675,14 +697,8 @@ ATTEST_KERNEL(2) reference_add_errors(GpuArguments a) {
   __shared__ StagedErrors<true> staged;
   add_errors<true>(a, staged);
 }
-// Grid: splits.
-ATTEST_KERNEL(1) reference_edges(GpuArguments a) {
-  const GpuSplit& split = a.splits[block_x()];
-  if (thread() >= 2 * kBlockRows) return;
-  const long token = a.jobs[split.job].tokens_before + split.edge[thread() / kBlockRows];
-  a.edges[long{block_x()} * 2 * kBlockRows + thread()] =
-      a.x[token * kBlockRows + thread() % kBlockRows];
-}
+// Grid: chunks, value tiles of a chunk.
+ATTEST_KERNEL(1) reference_score_tiles(GpuArguments a) { score_tile(a); }
 // Grid: splits, rows * strips of columns.
 ATTEST_KERNEL(1) reference_add_chunks(GpuArguments a, int sum) { add_chunks(a, sum); }
 
