@@ -214,7 +214,6 @@ int command_worker(const CommonOptions& common, const WorkerRequest& request) {
   if (!mutant.ok()) return say_trouble(socket, mutant.trouble());
   VerifyOptions options{common.code_objects, common.threads, {}, !request.drawn, common.ariths};
   options.schedules = common.schedules;
-  if (!request.drawn) options.reference_device = reference_device(common);
   const std::string& control = request.control_objects;
   std::vector<std::unique_ptr<Device>> devices;
   std::vector<Stage> stages;
@@ -222,6 +221,7 @@ int command_worker(const CommonOptions& common, const WorkerRequest& request) {
     auto device = open_device(common.device, device_options(common, request));
     if (!device.ok()) return say_trouble(socket, device.trouble());
     devices.push_back(std::move(*device));
+    if (!request.drawn) options.reference_device = reference_device(common);  // one a thread
     stages.push_back({*devices.back(), options, control.empty() ? ATTEST_CODE_OBJECT_DIR : control,
                       *ledger, mutant->get()});
   }
