@@ -11,6 +11,37 @@ constexpr int kMostTile = 1024;  // reference/tile.hpp
 
 }  // namespace
 
+void add_common(CLI::App& app, CommonOptions& common) {
+  app.add_flag("--json", common.json, "machine-readable output on stdout");
+  app.add_option("--device", common.device, "where kernels run, see `attest list`")
+      ->capture_default_str();
+  const auto set_guard_page = [&common](const std::string& name) {
+    for (const GuardPage page : {GuardPage::kNone, GuardPage::kAfter, GuardPage::kBefore}) {
+      if (to_string(page) == name) common.guard_page = page;
+    }
+  };
+  app.add_option_function<std::string>(
+         "--guard-page", set_guard_page,
+         "of a GPU: an unmapped page after, or before, each buffer, so that a read beyond it "
+         "faults "
+         "too: none, after, before; an emulator knows every buffer's bounds")
+      ->check(CLI::IsMember({"none", "after", "before"}));
+  app.add_option("--threads", common.threads, "host threads")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--reference", common.reference,
+                 "where the sums of references are formed: auto (of large cases on a GPU), cpu, "
+                 "device")
+      ->check(CLI::IsMember({"auto", "cpu", "device"}))
+      ->capture_default_str();
+  app.add_option("--code-objects", common.code_objects, "folder of code objects")
+      ->capture_default_str();
+  app.add_option(
+      "--code-object", common.code_object,
+      "a code object of your own, or a folder of them, for the adapters of `attest list`; "
+      "default: ATTEST_AITER_HSA");
+}
+
 void add_judge_options(CLI::App& judge, JudgeRequest& request) {
   judge.add_option("file", request.inputs, "of `attest export`, with outputs/o and outputs/lse")
       ->required();

@@ -1,5 +1,5 @@
-// What the commands take on their command lines, of those that take much; add_console: what each
-// that lists cases takes.
+// What the commands take on their command lines: what all take, and of those that take much;
+// add_console: what each that lists cases takes.
 #pragma once
 #include "harness/commands.hpp"
 
@@ -9,6 +9,7 @@ class App;
 
 namespace attest {
 
+void add_common(CLI::App& app, CommonOptions& common);  // what every command takes
 void add_judge_options(CLI::App& judge, JudgeRequest& request);
 void add_soundness_options(CLI::App& sub, SoundnessOptions& options);
 void add_detect_options(CLI::App& detect, DetectRequest& request);
