@@ -85,7 +85,7 @@ step() {
 
 # The line that says what came of it.
 summary_of() {
-  grep -E 'cases: |PASSED|FAILED|killed|tokens on|GB/s \(|launches' "$1" | tail -n 1 | cut -c1-110 | grep . ||
+  grep -E 'cases: |PASSED|FAILED|killed|tokens on|GB/s \(|cuda:0' "$1" | tail -n 1 | cut -c1-110 | grep . ||
     tail -n 1 "$1" | cut -c1-110
 }
 
@@ -101,7 +101,7 @@ gpu_tests() {
 }
 
 part_smoke() {
-  step doctor "$attest" list
+  step devices "$attest" list
   gpu_tests
   step smoke_suite "$attest" nightly --tier smoke --device "$device" --out "$out/nightly"
   step bench_kernels "$attest" bench kernels --device "$device" --heads 16,128 \
