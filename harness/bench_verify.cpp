@@ -125,6 +125,7 @@ OpenStaged staged_runners(const CommonOptions& common) {
   return [common](AtStage at_stage) -> Result<std::unique_ptr<CaseRunner>> {
     auto device = open_device(common.device, {.threads = 1,
                                               .instruction_budget = kInstructionBudget,
+                                              .guard_page = common.guard_page,
                                               .launch_limit_s = kDrawnLaunchSeconds});
     if (!device.ok()) return device.trouble();
     return std::unique_ptr<CaseRunner>(

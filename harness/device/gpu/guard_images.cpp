@@ -8,7 +8,7 @@
   extern "C" __attribute__((visibility("hidden"))) const unsigned char attest_guard_##target[]; \
   extern "C" __attribute__((visibility("hidden")))                                              \
   const unsigned char attest_guard_##target##_end[];
-#include "guard_images.inc"
+#include <guard_images.inc>
 #undef ATTEST_GUARD_IMAGE
 
 namespace attest::gpu_driver {
@@ -16,7 +16,7 @@ namespace attest::gpu_driver {
 std::span<const unsigned char> guard_image(const std::string& target) {
 #define ATTEST_GUARD_IMAGE(name, path) \
   if (target == #name) return {attest_guard_##name, attest_guard_##name##_end};
-#include "guard_images.inc"
+#include <guard_images.inc>
 #undef ATTEST_GUARD_IMAGE
   return {};
 }
