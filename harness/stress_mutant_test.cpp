@@ -1,6 +1,10 @@
 // That stress finds what is wrong with graphs of the real kernel's launcher, on the emulator.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
+#include "harness/command_stress.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/mutant_build.hpp"
 #include "harness/stress.hpp"
@@ -49,6 +53,35 @@ TEST(StressedLauncher, WhosePlanIsForTheLengthsOfItsFirstCallIsFound) {
   EXPECT_TRUE(verdict.bucket.starts_with("replay-stage1.unwritten.")) << verdict.bucket;
   EXPECT_NE(verdict.reason.find("`attest repro` shows it too: v1:"), std::string::npos)
       << verdict.reason;
+}
+
+// What `attest stress` runs where no case is named.
+TEST(StressTokens, AreOfEachKernelHeadTilePageSizeAndKindOfBatch) {
+  for (const bool is_emulated : {true, false}) {
+    std::set<std::string> kernels;
+    std::set<int> pages, tiles, query_tokens;
+    bool has_empty = false, has_one_split = false, has_many_splits = false;
+    for (const std::string& token : stress_tokens(is_emulated)) {
+      const auto c = known_case(token);
+      ASSERT_TRUE(c.ok()) << token;
+      EXPECT_EQ(why_not_stressed(*c), "") << token;
+      const Problem& p = c->problem;
+      const Kernel& kernel = *find_kernel(c->kernel);
+      EXPECT_EQ(kernel.why_unsupported(p), "") << token;
+      kernels.insert(c->kernel);
+      pages.insert(p.page_size);
+      tiles.insert(p.h_q % 64 == 0);
+      query_tokens.insert(p.max_s_q());
+      has_empty |= std::count(p.s_kv.begin(), p.s_kv.end(), 0) > 0;
+      has_one_split |= kernel.num_splits(p) == 1;
+      has_many_splits |= kernel.num_splits(p) >= 8;
+    }
+    EXPECT_EQ(kernels.size(), all_kernels().size());
+    EXPECT_EQ(pages.size(), 3u);
+    EXPECT_EQ(tiles.size(), 2u);
+    EXPECT_GE(query_tokens.size(), 3u);
+    EXPECT_TRUE(has_empty && has_one_split && has_many_splits);
+  }
 }
 
 }  // namespace
