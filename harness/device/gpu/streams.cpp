@@ -150,8 +150,12 @@ Outcome Streams::wait_for(Flow& flow, Clock::time_point begin) {
       flow.is_busy = false;
       return check(driver_.query_stream.name, code);
     }
-    // Most launches end within microseconds.
-    if (polls < 1000) continue;
+    // Most launches end within microseconds. Threads of one process ask one after the other.
+    constexpr int kBriefPolls = 300;
+    if (polls < kBriefPolls) {
+      std::this_thread::yield();
+      continue;
+    }
     if (std::chrono::duration<double>(Clock::now() - begin).count() > limit_s_) {
       leave_at_once_on_exit();
       return noted({TroubleKind::kHung, fmt::format("no end within {} s", limit_s_)});
