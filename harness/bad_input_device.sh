@@ -85,3 +85,30 @@ test_AnIsolatedCampaignSaysWhatTheOtherSays() {
   expect 0 "10 cases: passed 10" attest fuzz --cases 10 --corpus corpus --out out --code-objects "$code_objects" --isolate
   expect 4 "infra" attest fuzz --cases 3 --code-objects nope --corpus corpus --out out --isolate
 }
+test_AGpuThatIsNotHereIsSaidAtOnceByEveryCommand() {
+  local command
+  for command in "run $kSmallCase" "repro $kSmallCase" "nightly --out out" "selftest" \
+    "golden verify $here/../golden/values.h5" "fuzz --cases 1 --out out"; do
+    # shellcheck disable=SC2086  # words
+    expect 4 "device cuda:99" attest $command --device cuda:99
+  done
+  [[ ! -e out ]] || fail "a folder was made for a run that cannot begin"
+}
+test_ANightTakesSeveralDevicesOfOneTarget() {
+  expect 2 "one kind of device" attest nightly --out out --device emu:gfx942 --device emu:gfx90a
+  expect 4 "device emu:nope" attest nightly --out out --device emu:gfx942 --device emu:nope
+  expect 0 "88 of 88 cases: passed 88" attest nightly --out out --device emu:gfx942 --device emu:gfx942 --jobs 2 \
+    --code-objects "$code_objects"
+  grep -qF '"device":"emu:gfx942,emu:gfx942"' out/results.jsonl || fail "the results do not name the devices"
+}
+test_IsolatedMutantsSeveralAtATimeAreKilledByTheirOwnLaunchersAndCodeObjects() {
+  expect 0 "2 of 2 defects and cheats killed" attest selftest --isolate --jobs 2 --cases 10 --property oracle \
+    --mutant drop_last_token --mutant lse_left_in_the_workspace --code-objects "$code_objects"
+}
+test_SelftestBuildsForADeviceThatIsNotHere() {
+  expect 2 "--build-only" attest selftest --build-only=nonsense
+  expect 0 "1 of 1 mutants are built for sm_90: 1 launchers" attest selftest --device cuda:0 --build-only=launchers \
+    --mutant lse_left_in_the_workspace --cache cache
+  compgen -G "cache/launcher/*/launcher.so" >/dev/null || fail "there is no launcher"
+  expect 4 "cuda:99" attest selftest --device cuda:99 --mutant lse_left_in_the_workspace --cache cache
+}

@@ -88,7 +88,12 @@ class SharedRunner final : public CaseRunner {
 Result<DeviceFacts> facts_of_device(const std::string& device) {
   const auto opened = open_device(device, {.threads = 1});
   if (!opened.ok()) return opened.trouble();
-  return DeviceFacts{(*opened)->target(), (*opened)->is_emulated()};
+  const Device& its = **opened;
+  return DeviceFacts{its.target(), its.is_emulated(), its.is_emulated() ? "" : its.description()};
+}
+
+std::string machine_text(const DeviceFacts& device) {
+  return machine_text() + (device.hardware.empty() ? "" : ", " + device.hardware);
 }
 
 std::string target_of_device(std::string_view device) {
@@ -100,6 +105,14 @@ std::string target_of_device(std::string_view device) {
 std::unique_ptr<CaseRunner> isolated_runner(PoolOptions options, double limit_s,
                                             const Ledger& ledger) {
   return std::make_unique<IsolatedRunner>(std::move(options), limit_s, ledger);
+}
+
+std::unique_ptr<CaseRunner> isolated_cases(const CommonOptions& common, const Ledger& ledger) {
+  constexpr double kLongestCaseSeconds = 3600;  // a launch has a limit of its own
+  PoolOptions options;
+  options.workers = {worker_arguments(common, common.threads)};
+  options.memory_bytes = share_of_memory(1);
+  return isolated_runner(std::move(options), kLongestCaseSeconds, ledger);
 }
 
 OpenRunner runners_of(const DrawnCases& cases, const Ledger& ledger, FindKernel find) {
@@ -114,7 +127,7 @@ OpenRunner runners_of(const DrawnCases& cases, const Ledger& ledger, FindKernel 
     if (!cases.launcher.empty()) {
       arguments.insert(arguments.end(), {"--launcher", cases.launcher});
     }
-    options.memory_bytes = share_of_memory(cases.workers);
+    options.memory_bytes = share_of_memory(cases.campaigns * cases.workers);
     auto of_all = arguments;
     of_all.insert(of_all.end(), {"--crew", std::to_string(cases.workers)});
     const auto shared =

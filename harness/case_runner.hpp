@@ -32,8 +32,10 @@ inline constexpr double kDrawnLaunchSeconds = 10;
 struct DeviceFacts {
   std::string target;
   bool is_emulated = true;
+  std::string hardware;  // "NVIDIA H200"; empty: it is emulated
 };
 Result<DeviceFacts> facts_of_device(const std::string& device);  // Trouble: it is not here
+std::string machine_text(const DeviceFacts& device);             // the host, and the hardware
 // The target by the name alone: of emu:gfx942 gfx942, of cuda:0 sm_90; empty: it does not say.
 std::string target_of_device(std::string_view device);
 
@@ -41,13 +43,17 @@ std::string target_of_device(std::string_view device);
 struct DrawnCases {
   CommonOptions common;  // with the folder of code objects that they run on
   bool isolated = false;
-  int workers = 1;                   // beside each other: they share the memory
+  int workers = 1;                   // cases beside each other
+  int campaigns = 1;                 // beside each other, with so many workers each
   std::string launcher = {};         // of a mutant (mutant_build.hpp); empty: this program's own
   std::string control_objects = {};  // of the control case; empty: common.code_objects
 };
 // `ledger`, and what `find` finds, outlive them.
 OpenRunner runners_of(const DrawnCases& cases, const Ledger& ledger, FindKernel find = find_kernel);
 
+// In worker processes, each case as it was given; `common.ledger` is that of `ledger`, which
+// outlives it.
+std::unique_ptr<CaseRunner> isolated_cases(const CommonOptions& common, const Ledger& ledger);
 // In a worker process of its own, which is replaced when it ends. `ledger` outlives it.
 std::unique_ptr<CaseRunner> isolated_runner(PoolOptions options, double limit_s,
                                             const Ledger& ledger);

@@ -27,7 +27,8 @@ Trouble usage(std::string text) { return {TroubleKind::kUsage, std::move(text)};
 
 // One of the two: a device, or what was recorded of one.
 struct Side {
-  std::string name;  // of the device
+  std::string name;      // of the device
+  std::string hardware;  // empty: it is emulated, or recorded
   std::string repro_options;
   OpenRunner open;
 };
@@ -171,7 +172,7 @@ Result<Side> side_of(const CommonOptions& common, const std::string& device) {
   const CommonOptions its = on_device(common, device);
   OpenRunner open = runners_of(
       {.common = its, .isolated = !facts->is_emulated, .workers = common.threads}, no_ledger());
-  return Side{device, repro_options(its), std::move(open)};
+  return Side{device, facts->hardware, repro_options(its), std::move(open)};
 }
 
 // What a command line asks for, but for its devices.
@@ -289,7 +290,7 @@ int command_crosscheck(const CommonOptions& common, const CrosscheckRequest& req
   if (recorded) {
     const RunHeader& header = recorded->header();
     sides.push_back(
-        {header.device + " (recorded)", header.repro_options, recorded_runners(*recorded)});
+        {header.device + " (recorded)", "", header.repro_options, recorded_runners(*recorded)});
   }
   for (const std::string& device : request.devices) {
     auto side = side_of(common, device);
@@ -299,7 +300,10 @@ int command_crosscheck(const CommonOptions& common, const CrosscheckRequest& req
   const auto cases = cases_of(request, recorded ? &*recorded : nullptr);
   if (!cases.ok()) return report_trouble(cases.trouble());
   std::string names;
-  for (const Side& side : sides) names += (names.empty() ? "" : " and ") + side.name;
+  for (const Side& side : sides) {
+    names += (names.empty() ? "" : " and ") + side.name;
+    if (!side.hardware.empty()) names += fmt::format(" ({})", side.hardware);
+  }
   say("crosscheck of {} cases on {}; {}\n", cases->size(), names, machine_text());
   stop_on_interrupt();
   return request.save.empty() ? compare(common, request, std::move(sides), *cases)

@@ -163,7 +163,7 @@ int command_fuzz(const CommonOptions& common, const FuzzRequest& request) {
   std::vector<std::FILE*> journals = {out->file.get()};
   if (common.json) journals.push_back(stdout);
   CampaignReport report(common.json ? nullptr : stdout, journals, request.corpus);
-  report.begin({"fuzz", common.device, machine_text(), request.cases, repro_options(common)},
+  report.begin({"fuzz", common.device, machine_text(*device), request.cases, repro_options(common)},
                request.seed);
   const CampaignResult result =
       run_campaign(*source, stand, *limits, report.events(), stop_requested);

@@ -14,6 +14,8 @@
 #include <set>
 
 #include "golden/golden_diff.hpp"
+#include "harness/device/device_list.hpp"
+#include "harness/golden_run.hpp"
 #include "harness/golden_verify.hpp"
 #include "harness/ledger.hpp"
 #include "reports/run/say.hpp"
@@ -65,6 +67,60 @@ std::string text_of(const std::string& path, std::uint64_t seed, const GoldenRep
              report.cases, report.rows, report.by_digits, streamed, report.largest, seed);
 }
 
+json json_of(const std::string& path, const std::string& device, const GoldenRun& run) {
+  json disagreements = json::array();
+  for (const GoldenDisagreement& d : run.disagreements)
+    disagreements.push_back({{"token", d.token}, {"text", d.text}});
+  return {{"file", path},
+          {"device", device},
+          {"passed", run.passed},
+          {"by_values", run.by_values},
+          {"skipped", run.skipped},
+          {"not_run", run.left},
+          {"elements", run.elements},
+          {"disagreements", disagreements}};
+}
+
+std::string text_of(const std::string& path, const CommonOptions& common, const GoldenRun& run) {
+  std::string text;
+  for (const GoldenDisagreement& d : run.disagreements) {
+    text += fmt::format("WRONG      {}  {}\n           see it again: ./attest repro '{}'{}\n",
+                        d.token, d.text, d.token, repro_options(common));
+  }
+  return text +
+         fmt::format(
+             "{} on {}: {} cases passed, {} of them by the values of the file; {} wrong, {} "
+             "skipped{}; {} elements within the bounds of this device's build\n",
+             path, common.device, run.passed, run.by_values, run.disagreements.size(), run.skipped,
+             run.left > 0 ? fmt::format(", {} not run, as the device was lost", run.left) : "",
+             run.elements);
+}
+
+// The kernels, on a device, held to the files.
+int run_files(const CommonOptions& common, const GoldenRequest& request,
+              const std::vector<GoldenFile>& files) {
+  CommonOptions its = common;
+  its.device = request.device;
+  const auto device =
+      open_device(its.device, {.threads = its.threads, .guard_page = its.guard_page});
+  if (!device.ok()) return report_trouble(device.trouble());
+  int code = 0;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const std::string& path = request.files[i];
+    const auto run =
+        run_golden(files[i], **device, {.code_objects = its.code_objects, .threads = its.threads});
+    if (!run.ok())
+      return worse_of(code, report_trouble({run.trouble().kind,
+                                            fmt::format("{}: {}", path, run.trouble().text)}));
+    if (!run->disagreements.empty()) code = 1;
+    if (run->passed == 0) code = worse_of(code, 5);
+    code =
+        tell(common.json ? json_of(path, its.device, *run).dump() + "\n" : text_of(path, its, *run),
+             code);
+  }
+  return code;
+}
+
 int command_verify(const CommonOptions& common, const GoldenRequest& request) {
   int code = 0;
   std::vector<GoldenFile> files;
@@ -76,6 +132,8 @@ int command_verify(const CommonOptions& common, const GoldenRequest& request) {
   GoldenVerifyOptions options{.threads = common.threads,
                               .seed = request.seed ? *request.seed : todays_seed(),
                               .all = request.all};
+  if (!request.device.empty()) code = run_files(common, request, files);
+  if (code == 4) return code;
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string& path = request.files[i];
     const auto report = verify_golden(files[i], options);
@@ -83,7 +141,7 @@ int command_verify(const CommonOptions& common, const GoldenRequest& request) {
       return report_trouble(
           {report.trouble().kind, fmt::format("{}: {}", path, report.trouble().text)});
     if (!report->disagreements.empty()) code = 1;
-    if (!report->proves_something()) code = worse_of(code, 5);
+    if (!report->proves_something() && code == 0) code = 5;
     code = tell(common.json ? json_of(path, options.seed, *report).dump() + "\n"
                             : text_of(path, options.seed, *report),
                 code);
@@ -172,6 +230,9 @@ void add_verify(CLI::App& sub, GoldenRequest& request) {
   add_files(sub, request);
   sub.add_option("--seed", request.seed, "of the sample of rows; default: today's date, UTC");
   sub.add_flag("--all", request.all, "every row");
+  sub.remove_option(sub.get_option("--device"));
+  sub.add_option("--device", request.device,
+                 "also run the kernels there, and hold their outputs to the values of the file");
 }
 
 void add_diff(CLI::App& sub, GoldenRequest& request) {

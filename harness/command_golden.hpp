@@ -24,6 +24,7 @@ struct GoldenRequest {
   // verify
   std::optional<std::uint64_t> seed;  // none: today's date, UTC
   bool all = false;
+  std::string device;  // that kernels run on, too; empty: none runs
 };
 
 struct GoldenVerb {

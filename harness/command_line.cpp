@@ -262,7 +262,7 @@ void add_commands(CLI::App& app, Parsed& parsed) {
                      "device's");
   CLI::App& nightly = add_command(app, parsed, "nightly", "run a tier and keep its results",
                                   [&] { return command_nightly(parsed.common, parsed.nightly); });
-  add_nightly_options(nightly, parsed.nightly);
+  add_nightly_options(nightly, parsed.nightly, parsed.common);
   add_ledger(nightly, parsed.common);
   add_console(nightly, parsed.common.console);
   add_emulation(nightly, parsed);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/case_runner.hpp"
 #include "harness/commands.hpp"
 #include "harness/journal.hpp"
 #include "harness/machine.hpp"
@@ -58,6 +59,11 @@ struct Prepared {
   bool is_finished = false;
 };
 
+std::string devices_text(const CommonOptions& common, const NightlyRequest& request) {
+  return request.devices.empty() ? common.device
+                                 : fmt::format("{}", fmt::join(request.devices, ","));
+}
+
 // The whole plan. A history that grows while the shards begin would give each of them another.
 Result<std::vector<PlannedCase>> plan_of(const CommonOptions& common, const NightlyRequest& request,
                                          const Shard& shard) {
@@ -69,8 +75,8 @@ Result<std::vector<PlannedCase>> plan_of(const CommonOptions& common, const Nigh
   } else if (!request.history.empty() && shard.count == 1) {
     const auto history = History::open(request.history);
     if (!history.ok()) return history.trouble();
-    auto costs =
-        history->costs(common.device, nightly_command(common, request), repro_options(common));
+    auto costs = history->costs(devices_text(common, request), nightly_command(common, request),
+                                repro_options(common));
     if (!costs.ok()) return costs.trouble();
     // Shards that begin one after another would find different costs, deal the plan differently,
     // and so run some cases twice and others never.
@@ -90,6 +96,7 @@ Result<Prepared> begin_run(const CommonOptions& common, const NightlyRequest& re
   prepared.task.plan = part_of(*plan, shard);
   header = run_header(common, nightly_command(common, request),
                       static_cast<std::int64_t>(prepared.task.plan.size()));
+  header.device = devices_text(common, request);
   header.plan = plan_text(*plan);
   const std::string job = request.run.empty() ? job_of(process_environment()) : request.run;
   if (!job.empty() && shard.count > 1) header.run = shared_run_id(job, header);
@@ -120,6 +127,7 @@ Result<Prepared> resume_run(const CommonOptions& common, NightlyRequest request,
   if (request.tier.empty()) request.tier = tier_of_command(was.command);
   NightlyTask& task = prepared.task;
   task.header = run_header(common, nightly_command(common, request), was.cases);
+  task.header.device = devices_text(common, request);
   task.header.shard = to_text(shard);
   if (const std::string why = why_another_run(was, task.header); !why.empty()) {
     return Trouble{
@@ -155,7 +163,13 @@ void fill_in(const CommonOptions& common, const NightlyRequest& request,
   task.corpus = prepared.journal.folder() + "/corpus";
   const int jobs = request.jobs > 0 ? request.jobs : common.threads;
   const int threads = std::max(1, common.threads / jobs);
-  task.pool.workers.assign(static_cast<std::size_t>(jobs), worker_arguments(common, threads));
+  for (int i = 0; i < jobs; ++i) {
+    CommonOptions of_worker = common;
+    if (const auto& devices = request.devices; !devices.empty()) {
+      of_worker.device = devices[static_cast<std::size_t>(i) % devices.size()];
+    }
+    task.pool.workers.push_back(worker_arguments(of_worker, threads));
+  }
   task.pool.memory_bytes = numbers.memory_bytes > 0 ? numbers.memory_bytes : share_of_memory(jobs);
   task.launches = launches_of_a_case(common);
   task.pool.start_limit_s =
@@ -257,6 +271,25 @@ Result<Prepared> prepare(const CommonOptions& common, NightlyRequest& request, c
 
 }  // namespace
 
+// They are here, and one code object is for all of them. The machine's text names the hardware.
+Result<std::string> check_devices(const CommonOptions& common, const NightlyRequest& request) {
+  std::vector<std::string> names = request.devices;
+  if (names.empty()) names = {common.device};
+  std::string target, machine;
+  for (const std::string& name : names) {
+    const auto device = facts_of_device(name);
+    if (!device.ok()) return device.trouble();
+    if (target.empty()) target = device->target, machine = machine_text(*device);
+    if (device->target == target) continue;
+    return Trouble{
+        TroubleKind::kUsage,
+        fmt::format("--device {} runs code for {}, and {} for {}: a night has one kind of "
+                    "device; give each its own, and compare them by `attest compare`",
+                    names.front(), target, name, device->target)};
+  }
+  return machine;
+}
+
 int command_nightly(const CommonOptions& common, const NightlyRequest& given) {
   NightlyRequest request = given;
   const auto numbers = numbers_of(request);
@@ -267,6 +300,8 @@ int command_nightly(const CommonOptions& common, const NightlyRequest& given) {
   const auto ledger = Ledger::open(common.ledger);
   if (!ledger.ok()) return report_trouble(ledger.trouble());
   for (const std::string& line : ledger->warnings()) say("attest: {}\n", line);
+  const auto machine = check_devices(common, request);
+  if (!machine.ok()) return report_trouble(machine.trouble());
   auto prepared = prepare(common, request, *shard);
   if (!prepared.ok()) return report_trouble(prepared.trouble());
   if (const Outcome shown = show_that_shards_are_known(environment); !shown.ok()) {
@@ -281,6 +316,7 @@ int command_nightly(const CommonOptions& common, const NightlyRequest& given) {
   if (const std::string part = what_it_is(*shard); !part.empty()) {
     say("attest: {}, in {}\n", part, prepared->journal.folder());
   }
+  prepared->task.header.machine = *machine;
   fill_in(common, request, *numbers, *shard, *prepared);
   const std::string to_go_on =
       resume_command(prepared->task.header, request, prepared->journal.folder());

@@ -167,10 +167,27 @@ void add_selftest_options(CLI::App& sub, SelftestRequest& request) {
   sub.add_option("--property", options.properties, "only this; may be given again")
       ->type_size(1)
       ->allow_extra_args(false);
+  sub.add_option("--shrink-seconds", options.shrink.seconds, "for each bucket")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
   sub.add_option("--benign-cases", options.benign_cases, "that a benign mutant runs")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
   sub.add_option("--seed", options.seed, "what the cases are drawn from")->capture_default_str();
+  options.jobs = 0;
+  sub.add_option(
+         "--jobs", options.jobs,
+         "mutants at a time, which share --threads; default: one, and on a GPU one a thread")
+      ->check(CLI::Range(1, 1024));
+  sub.add_flag("--isolate", request.isolate, "run cases in worker processes; always so on a GPU");
+  sub.add_flag("--build-only{all}", request.build_only,
+               "build the mutants for --device, which need not be here, and run none; "
+               "--build-only=launchers: what clang builds, where nvcc builds the rest on the "
+               "GPU's machine")
+      ->check(CLI::IsMember({"all", "launchers"}));
+  sub.add_option("--cache", request.cache,
+                 "folder of built mutants, which may be brought from another machine; default: "
+                 "that of this build");
   sub.add_option("--out", request.out, "also write Markdown here");
 }
 

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "harness/case_runner.hpp"
 #include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
-#include "harness/machine.hpp"
 #include "harness/reference_device.hpp"
 #include "harness/run_files.hpp"
 #include "harness/run_header.hpp"
@@ -10,6 +10,23 @@
 
 namespace attest {
 namespace {
+
+// On a device of this process; on a GPU in a worker, which a fault costs alone.
+Result<RunCase> how_to_run(const CommonOptions& common, const DeviceFacts& facts,
+                           const Ledger& ledger) {
+  if (!facts.is_emulated) {
+    const std::shared_ptr<CaseRunner> runner = isolated_cases(common, ledger);
+    return RunCase([runner](const Case& c) { return runner->run(c); });
+  }
+  auto opened = open_device(common.device, {.threads = common.threads, .checks = common.checks});
+  if (!opened.ok()) return opened.trouble();
+  const std::shared_ptr<Device> device = std::move(*opened);
+  VerifyOptions options{common.code_objects, common.threads, {}, false, common.ariths};
+  options.schedules = common.schedules;
+  options.reference_device = reference_device(common);
+  return RunCase(
+      [device, options, &ledger](const Case& c) { return run_case(c, *device, options, ledger); });
+}
 
 // Runs the cases and turns the tally, or a report that could not be written, into the exit code.
 int run_and_report(const CommonOptions& common, const std::vector<Case>& cases,
@@ -21,17 +38,15 @@ int run_and_report(const CommonOptions& common, const std::vector<Case>& cases,
   const auto ledger = Ledger::open(common.ledger);
   if (!ledger.ok()) return report_trouble(ledger.trouble());
   for (const std::string& line : ledger->warnings()) fmt::print(stderr, "attest: {}\n", line);
-  auto device = open_device(
-      common.device,
-      {.threads = common.threads, .checks = common.checks, .guard_page = common.guard_page});
+  const auto device = facts_of_device(common.device);
   if (!device.ok()) return report_trouble(device.trouble());
+  const auto run = how_to_run(common, *device, *ledger);
+  if (!run.ok()) return report_trouble(run.trouble());
   stop_on_interrupt();
-  const RunHeader header = run_header(common, "run", static_cast<std::int64_t>(cases.size()));
+  RunHeader header = run_header(common, "run", static_cast<std::int64_t>(cases.size()));
+  header.machine = machine_text(*device);
   for (const auto& reporter : reporters) reporter->run_begin(header);
-  VerifyOptions options{common.code_objects, common.threads, {}, false, common.ariths};
-  options.schedules = common.schedules;
-  options.reference_device = reference_device(common);
-  const Tally tally = run_cases(cases, **device, options, reporters, stop_requested, *ledger);
+  const Tally tally = run_cases(cases, *run, reporters);
   for (const auto& reporter : reporters) {
     if (reporter->trouble().empty()) continue;
     return worse_of(exit_code(tally),

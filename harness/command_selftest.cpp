@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "harness/commands.hpp"
-#include "harness/device/device_list.hpp"
+#include "harness/core/parallel.hpp"
 #include "harness/machine.hpp"
 #include "harness/runner.hpp"
 #include "harness/selftest.hpp"
@@ -53,6 +54,7 @@ std::string killers(const Shares& shares) {
 
 void print_trial(const Trial& trial) {
   const char* fate = !trial.trouble.empty()            ? "trouble"
+                     : trial.is_absent                 ? "absent"
                      : trial.killed == trial.is_benign ? (trial.killed ? "ALARM" : "SURVIVES")
                      : trial.killed                    ? "killed"
                                                        : "passes";
@@ -61,6 +63,8 @@ void print_trial(const Trial& trial) {
     fmt::print(" case {} after {:.1f} s, {}\n         {}\n         by {}\n", trial.found.index + 1,
                trial.found.seconds, trial.found.bucket, to_token(trial.found.smallest),
                killers(trial.result.by_property()));
+  } else if (trial.is_absent) {
+    fmt::print(" its edit is in what another target compiles\n");
   } else {
     fmt::print(" {} cases in {:.1f} s  {}\n", trial.result.cases, trial.result.seconds,
                trial.trouble);
@@ -81,6 +85,7 @@ void print_json(const Trial& trial) {
       {"class", trial.bug_class},
       {"recreates", trial.recreates},
       {"killed", trial.killed},
+      {"absent", trial.is_absent},
       {"trouble", trial.trouble},
       {"cases", trial.result.cases},
       {"seconds", trial.found.seconds},
@@ -93,12 +98,12 @@ void print_json(const Trial& trial) {
 
 void print_summary(const SelftestSummary& s) {
   fmt::print(
-      "{} of {} defects and cheats killed ({:.1f} %), {} false alarms on {} benign mutants, {} "
-      "without a "
-      "verdict; median time to kill {:.2f} s\n{} shrunk to b <= 2, h <= 16, s_kv <= 128; longest "
+      "{} of {} defects and cheats killed ({:.1f} %), {} false alarms on {} benign mutants, {} not "
+      "in this build, {} without a verdict; median time to kill {:.2f} s\n{} shrunk to b <= 2, h "
+      "<= 16, s_kv <= 128; longest "
       "shrink "
       "{:.1f} s\n",
-      s.killed, s.defects, 100 * s.score(), s.false_alarms, s.benign, s.troubled,
+      s.killed, s.defects, 100 * s.score(), s.false_alarms, s.benign, s.absent, s.troubled,
       s.median_kill_seconds, s.small, s.longest_shrink_seconds);
 }
 
@@ -126,7 +131,7 @@ int keep_kills(const std::string& path, const std::vector<Trial>& trials) {
 }
 
 // Does the token still fail in its bucket, on the mutant as it is built now?
-Result<bool> reproduces(const Kill& kill, const Mutant& mutant, Device& device,
+Result<bool> reproduces(const Kill& kill, const Mutant& mutant, const SelftestOptions& options,
                         const BuildOptions& build, std::string& saw) {
   const auto built = build_mutant(mutant, build);
   if (!built.ok()) return built.trouble();
@@ -134,14 +139,17 @@ Result<bool> reproduces(const Kill& kill, const Mutant& mutant, Device& device,
   if (!c.ok()) return c.trouble();
   const auto kernel = built->make_kernel(c->kernel);
   if (kernel == nullptr) return unknown_kernel(c->kernel);
-  const Verdict verdict =
-      verify(*kernel, device, *c, {.code_objects = built->code_objects(), .threads = 1});
+  const auto runner =
+      runners_of_mutant(*built, options, [&](std::string_view) { return kernel.get(); })();
+  if (!runner.ok()) return runner.trouble();
+  const Verdict verdict = (*runner)->run_as_is(*c).verdict;
   saw = verdict.bucket.empty() ? std::string(to_string(verdict.status)) : verdict.bucket;
+  if (!built->is_in_build()) saw = "not in this build";
   return verdict.bucket == kill.bucket;
 }
 
 int replay(const std::vector<Mutant>& mutants, const SelftestRequest& request,
-           const CommonOptions& common, const BuildOptions& build) {
+           const SelftestOptions& options, const BuildOptions& build) {
   const auto kills = read_kills(request.kills);
   if (!kills.ok()) return report_trouble(kills.trouble());
   int again = 0;
@@ -158,11 +166,8 @@ int replay(const std::vector<Mutant>& mutants, const SelftestRequest& request,
       fmt::print("gone     {}: there is no such mutant in {}\n", kill.mutant, request.folder);
       continue;
     }
-    auto device =
-        open_device(common.device, {.threads = 1, .instruction_budget = kInstructionBudget});
-    if (!device.ok()) return report_trouble(device.trouble());
     std::string saw;
-    const auto fails = reproduces(kill, *mutant, **device, build, saw);
+    const auto fails = reproduces(kill, *mutant, options, build, saw);
     if (!fails.ok()) return report_trouble(fails.trouble());
     again += *fails;
     fmt::print("{:<8} {:<36} {}{}\n         {}\n", *fails ? "again" : "DIFFERS", kill.mutant,
@@ -173,22 +178,63 @@ int replay(const std::vector<Mutant>& mutants, const SelftestRequest& request,
   return wanted == 0 ? 5 : again == wanted ? 0 : 1;
 }
 
+// Builds every mutant for the device, which need not be here.
+int build_all(const std::vector<Mutant>& mutants, const CommonOptions& common,
+              const SelftestRequest& request, BuildOptions build) {
+  build.launcher_alone = request.build_only == "launchers";
+  if (build.target.empty()) {
+    const auto device = facts_of_device(common.device);  // its name alone does not say
+    if (!device.ok()) return report_trouble(device.trouble());
+    build.target = device->target;
+  }
+  std::mutex telling;
+  std::vector<Trouble> troubles;
+  int built = 0, absent = 0, launchers = 0;
+  const bool done = parallel_for(common.threads, mutants.size(), [&](int, std::size_t i) {
+    if (stop_requested) return;
+    const auto mutant = build_mutant(mutants[i], build);
+    const std::lock_guard lock(telling);
+    if (!mutant.ok()) return troubles.push_back(mutant.trouble());
+    ++built;
+    absent += !mutant->is_in_build() && !build.launcher_alone;
+    launchers += !mutant->launcher_path().empty();
+    fmt::print(stderr, "built {} of {}: {}\n", built, mutants.size(), mutants[i].name);
+  });
+  fmt::print("{} of {} mutants are built for {}: {} launchers, {} not in this build\n", built,
+             mutants.size(), build.target, launchers, absent);
+  int code = 0;
+  for (const Trouble& trouble : troubles) {
+    report_trouble(trouble);
+    code = 4;
+  }
+  if (!done) return report_trouble({TroubleKind::kInfra, "out of memory on the host"});
+  return stop_requested ? 3 : code;
+}
+
 }  // namespace
 
 int command_selftest(const CommonOptions& common, const SelftestRequest& request) {
   const auto mutants = mutants_named(request);
   if (!mutants.ok()) return report_trouble(mutants.trouble());
   if (request.list) return list_mutants(*mutants);
-  const auto device = open_device(common.device, {.threads = 1});
-  if (!device.ok()) return report_trouble(device.trouble());
-  const BuildOptions build{.target = (*device)->target(), .code_objects = common.code_objects};
+  BuildOptions build{.target = target_of_device(common.device),
+                     .code_objects = common.code_objects,
+                     .cache_dir = request.cache};
   stop_on_interrupt();
-  if (request.replay) return replay(*mutants, request, common, build);
+  if (!request.build_only.empty()) return build_all(*mutants, common, request, build);
+  const auto device = facts_of_device(common.device);
+  if (!device.ok()) return report_trouble(device.trouble());
+  build.target = device->target;
 
   SelftestOptions options = request.options;
   options.common = common;
+  options.is_emulated = device->is_emulated;
+  options.isolated = request.isolate || !device->is_emulated;
+  if (options.jobs == 0) options.jobs = device->is_emulated ? 1 : common.threads;
+  if (request.replay) return replay(*mutants, request, options, build);
   if (mutants->empty()) return exit_code(Tally{});
-  fmt::print(stderr, "{} mutants on {}, {}\n", mutants->size(), common.device, machine_text());
+  fmt::print(stderr, "{} mutants on {}, {}; {} at a time\n", mutants->size(), common.device,
+             machine_text(*device), options.jobs);
   const std::vector<Trial> trials = run_selftest(
       *mutants, options, build, common.json ? print_json : print_trial, stop_requested);
   const SelftestSummary summary = summary_of(trials);
@@ -204,7 +250,7 @@ int command_selftest(const CommonOptions& common, const SelftestRequest& request
   for (const std::string& name : options.properties) command += " --property " + name;
   for (const std::string& name : request.mutants) command += " --mutant " + name;
   const int written =
-      write_report(request.out, selftest_markdown(trials, options, command, machine_text()));
+      write_report(request.out, selftest_markdown(trials, options, command, machine_text(*device)));
   if (written != 0) code = worse_of(code, written);
   if (request.keep) {
     const int kept = keep_kills(request.kills, trials);

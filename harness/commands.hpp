@@ -50,7 +50,10 @@ struct SelftestRequest {
   std::string folder, kills;         // of the mutants; file of shrunk tokens
   std::vector<std::string> mutants;  // none: all
   bool list = false, replay = false, keep = false;
-  std::string out;  // Markdown
+  bool isolate = false;    // as on a GPU: cases in worker processes
+  std::string build_only;  // all, or launchers; empty: they are run, too
+  std::string cache;       // folder of what is built; empty: that of this program
+  std::string out;         // Markdown
   SelftestOptions options;
 };
 
@@ -76,6 +79,7 @@ struct ReportRequest {
 };
 
 struct NightlyRequest {
+  std::vector<std::string> devices;     // none: that of the common options; of one target
   std::string tier;                     // empty: smoke, or that of the run that is resumed
   std::string out, resume;              // folders
   std::string shard;                    // "2/8"

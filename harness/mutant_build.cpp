@@ -1,25 +1,25 @@
 #include "harness/mutant_build.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <mutant_commands.hpp>  // CMake writes it: mutant_commands.hpp.in
+#include <mutex>
 #include <set>
-#include <span>
 #include <sstream>
 #include <vector>
 
-#include "harness/child_process.hpp"
+#include "harness/mutant_compile.hpp"
 
 namespace attest {
 namespace {
 
 namespace fs = std::filesystem;
-using Command = std::vector<std::string>;
 
 std::string text_of(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
@@ -34,9 +34,11 @@ FilesByPath sources_of(const fs::path& root, const FilesByPath& edited) {
   for (const char* folder : {"kernels", "harness/core"}) {
     std::error_code error;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder, error)) {
-      if (entry.is_regular_file()) {
-        sources[fs::relative(entry.path(), root).generic_string()] = text_of(entry.path());
-      }
+      if (!entry.is_regular_file()) continue;
+      const std::string path = fs::relative(entry.path(), root).generic_string();
+      const std::string ending = entry.path().extension();
+      const bool is_code = ending == ".hip" || ending == ".hpp" || ending == ".cpp";
+      if (is_code && !path.ends_with("_test.cpp")) sources[path] = text_of(entry.path());
     }
   }
   for (const auto& [path, text] : edited) sources[path] = text;
@@ -56,20 +58,35 @@ void add_includes(const FilesByPath& sources, const std::string& path, std::set<
   }
 }
 
-// What must be built anew: sources of device code and of launchers that hold or include an edited
-// file.
+std::set<std::string> includes_of(const FilesByPath& sources, const std::string& path) {
+  std::set<std::string> includes;
+  add_includes(sources, path, includes);
+  return includes;
+}
+
+// "mla_decode.sm_90.cubin" of kernels/mla_decode/mla_decode.hip; empty: no kernel runs it.
+std::string object_of(const std::string& source, const std::string& target) {
+  const std::string stem = fs::path(source).stem().string() + ".";
+  for (const Kernel* kernel : all_kernels()) {
+    if (std::string object = kernel->code_object(target); object.starts_with(stem)) return object;
+  }
+  return {};
+}
+
+// What must be built anew: sources of kernels' device code and of launchers that hold or include an
+// edited file.
 struct Affected {
   std::vector<std::string> device, launcher;
 };
 
-Affected affected_by(const FilesByPath& edited, const FilesByPath& sources) {
+Affected affected_by(const FilesByPath& edited, const FilesByPath& sources,
+                     const BuildOptions& options) {
   Affected affected;
   for (const auto& [path, text] : sources) {
     const bool is_device = path.ends_with(".hip");
-    const bool is_launcher = path.ends_with(".cpp") && !path.ends_with("_test.cpp");
-    if (!path.starts_with("kernels/") || !(is_device || is_launcher)) continue;
-    std::set<std::string> includes;
-    add_includes(sources, path, includes);
+    if (!path.starts_with("kernels/") || !(is_device || path.ends_with(".cpp"))) continue;
+    if (is_device && object_of(path, options.target).empty()) continue;
+    const std::set<std::string> includes = includes_of(sources, path);
     const bool holds_edit = std::any_of(edited.begin(), edited.end(), [&](const auto& file) {
       return includes.contains(file.first);
     });
@@ -84,6 +101,15 @@ class Hash {  // FNV-1a, 64 bits; a zero byte ends each text
     for (const char c : text) add_byte(c);
     add_byte('\0');
   }
+  // By what it does, not where it lies.
+  void add(const Compiler& compiler) {
+    add(compiler.version);
+    for (std::size_t i = 1; i < compiler.command.size(); ++i) add(compiler.command[i]);
+  }
+  void add(const FilesByPath& sources, const std::string& path) {
+    add(path);
+    add(sources.at(path));
+  }
   std::string hex() const { return fmt::format("{:016x}", state_); }
 
  private:
@@ -91,31 +117,16 @@ class Hash {  // FNV-1a, 64 bits; a zero byte ends each text
   std::uint64_t state_ = 0xcbf29ce484222325;
 };
 
-Command command_of(std::span<const char* const> words) { return {words.begin(), words.end()}; }
-
-std::string key_of(const FilesByPath& sources, const BuildOptions& options) {
-  Hash hash;
-  hash.add(options.target);
-  hash.add(options.code_objects);
-  for (const Command& command :
-       {command_of(kDeviceCompiler), command_of(kLauncherCompiler), command_of(kLauncherParts)}) {
-    for (const std::string& word : command) hash.add(word);
-    std::error_code error;  // another compiler under the same name has another time
-    hash.add(std::to_string(fs::last_write_time(command[0], error).time_since_epoch().count()));
-  }
-  for (const auto& [path, text] : sources) {
-    hash.add(path);
-    hash.add(text);
-  }
-  return hash.hex();
-}
-
 // Builds into a folder of its own, which gets its lasting name when it is whole: two builds of one
 // key do not meet.
 class Workshop {
  public:
-  Workshop(const Mutant& mutant, const fs::path& root, const fs::path& folder)
-      : mutant_(mutant), root_(root), folder_(folder) {}
+  Workshop(std::string name, const BuildOptions& options, const FilesByPath& edited,
+           const FilesByPath& sources)
+      : name_(std::move(name)), options_(options), edited_(edited), sources_(sources) {
+    root_ = options.source_dir.empty() ? default_source_dir() : options.source_dir;
+    cache_ = options.cache_dir.empty() ? default_mutant_cache() : options.cache_dir;
+  }
   ~Workshop() {
     std::error_code error;
     if (!work_.empty()) fs::remove_all(work_, error);
@@ -123,60 +134,103 @@ class Workshop {
   Workshop(const Workshop&) = delete;
   Workshop& operator=(const Workshop&) = delete;
 
-  Outcome build(const FilesByPath& edited, const Affected& affected, const BuildOptions& options) {
-    if (auto opened = open(edited, affected, options); !opened.ok()) return opened;
-    for (const std::string& source : affected.device) {
-      const std::string file = fs::path(source).stem().string() + "." + options.target + ".co";
-      auto command = with_source(command_of(kDeviceCompiler), source);
-      command.insert(command.end(),
-                     {"--offload-arch=" + options.target, "-o", work_ / "code_objects" / file});
-      if (auto done = run(command); !done.ok()) return done;
+  // The folder of code objects; `affected` of them are built.
+  Result<fs::path> device_code(const std::vector<std::string>& affected) {
+    const Compiler& compiler = device_compiler(options_.target);
+    Hash key;
+    key.add(compiler);
+    for (const std::string& source : affected) {
+      for (const std::string& path : includes_of(sources_, source)) key.add(sources_, path);
     }
-    if (!affected.launcher.empty()) {
-      if (auto done = build_launcher(affected.launcher); !done.ok()) return done;
+    const std::set<std::string> others = unaffected(affected);
+    for (const std::string& object : others) {
+      key.add(text_of(fs::path(options_.code_objects) / object));
     }
+    const fs::path folder = cache_ / options_.target / key.hex();
+    if (fs::exists(folder)) return folder;
+    if (const Outcome o = open(folder, compiler); !o.ok()) return o.trouble();
     std::error_code error;
-    fs::rename(work_, folder_, error);
-    if (error && !fs::exists(folder_)) return cannot("keep", folder_, error);
-    return Done{};
+    for (const std::string& object : others) {
+      fs::copy(fs::path(options_.code_objects) / object, result() / object, error);
+      if (error) return cannot("copy a code object of", options_.code_objects, error);
+    }
+    for (const std::string& source : affected) {
+      if (const Outcome o = build_device(compiler, source); !o.ok()) return o.trouble();
+    }
+    return keep(folder);
+  }
+
+  // The folder that holds launcher.so.
+  Result<fs::path> launcher(const std::vector<std::string>& affected) {
+    const Compiler& compiler = launcher_compiler();
+    Hash key;
+    key.add(compiler);
+    for (const auto& [path, text] : sources_) {  // its parts are made of all of them
+      if (!path.ends_with(".hip")) key.add(sources_, path);
+    }
+    const fs::path folder = cache_ / "launcher" / key.hex();
+    if (fs::exists(folder)) return folder;
+    if (const Outcome o = open(folder, compiler); !o.ok()) return o.trouble();
+    if (const Outcome o = build_launcher(compiler, affected); !o.ok()) return o.trouble();
+    return keep(folder);
   }
 
  private:
-  Outcome open(const FilesByPath& edited, const Affected& affected, const BuildOptions& options) {
+  fs::path result() const { return work_ / "result"; }
+
+  // What the kernels run beside what is built.
+  std::set<std::string> unaffected(const std::vector<std::string>& affected) const {
+    std::set<std::string> objects;
+    for (const Kernel* kernel : all_kernels()) objects.insert(kernel->code_object(options_.target));
+    for (const std::string& source : affected) objects.erase(object_of(source, options_.target));
+    return objects;
+  }
+
+  Outcome open(const fs::path& folder, const Compiler& compiler) {
+    if (!compiler.missing.empty()) {
+      return Trouble{TroubleKind::kInfra, fmt::format("{} is not built ({}), and {}", name_,
+                                                      folder.string(), compiler.missing)};
+    }
     std::error_code error;
-    fs::create_directories(folder_.parent_path(), error);
-    std::string name = folder_.string() + ".XXXXXX";
+    fs::create_directories(folder.parent_path(), error);
+    std::string name = folder.string() + ".XXXXXX";
     if (error || mkdtemp(name.data()) == nullptr)
-      return cannot("make a folder beside", folder_, error);
+      return cannot("make a folder beside", folder, error);
     work_ = name;
-    for (const auto& [path, text] : edited) {
+    fs::create_directories(result(), error);
+    for (const auto& [path, text] : edited_) {
       fs::create_directories((work_ / path).parent_path(), error);
       std::ofstream file(work_ / path, std::ios::binary);
       file << text;
       if (!file.flush())
         return cannot("write", work_ / path, std::make_error_code(std::errc::io_error));
     }
-    if (affected.device.empty()) return Done{};
-    fs::create_directories(work_ / "code_objects", error);
-    for (const auto& entry : fs::directory_iterator(options.code_objects, error)) {
-      if (entry.path().extension() == ".co") fs::copy(entry.path(), work_ / "code_objects", error);
-    }
-    if (error) return cannot("copy the code objects of", options.code_objects, error);
     return Done{};
   }
 
-  Outcome build_launcher(const std::vector<std::string>& sources) {
-    Command link = command_of(kLauncherCompiler);
-    link.insert(link.end(), {"-shared", "-Wl,-Bsymbolic", "-o", work_ / "launcher.so"});
+  Outcome build_device(const Compiler& compiler, const std::string& source) const {
+    Command command = with_source(compiler.command, source);
+    if (!options_.target.starts_with("sm_")) {
+      command.insert(command.end(), {"--offload-arch=" + options_.target, "-fuse-cuid=none",
+                                     "-ffile-prefix-map=" + work_.string() + "/="});
+    }
+    command.insert(command.end(), {"-o", result() / object_of(source, options_.target)});
+    return run(command);
+  }
+
+  Outcome build_launcher(const Compiler& compiler, const std::vector<std::string>& sources) const {
+    Command link = compiler.command;
+    link.insert(link.end(), {"-shared", "-Wl,-Bsymbolic", "-s", "-o", result() / "launcher.so"});
     for (const std::string& source : sources) {
       std::string object = work_ / (fs::path(source).parent_path().filename().string() + "." +
                                     fs::path(source).stem().string() + ".o");
-      auto command = with_source(command_of(kLauncherCompiler), source);
-      command.insert(command.end(), {"-c", "-o", object});
-      if (auto done = run(command); !done.ok()) return done;
+      Command command = with_source(compiler.command, source);
+      command.insert(command.end(),
+                     {"-ffile-prefix-map=" + work_.string() + "/=", "-c", "-o", object});
+      if (Outcome done = run(command); !done.ok()) return done;
       link.push_back(object);
     }
-    const Command parts = command_of(kLauncherParts);
+    const Command parts = launcher_parts();
     link.insert(link.end(), parts.begin(), parts.end());
     return run(link);
   }
@@ -184,42 +238,82 @@ class Workshop {
   // Includes are paths from the root: an edited file is found before the tree's own.
   Command with_source(Command command, const std::string& source) const {
     const fs::path edited = work_ / source;
-    command.insert(command.end(),
-                   {"-w", "-ffile-prefix-map=" + work_.string() + "/=", "-I" + work_.string(),
-                    "-I" + root_.string(), fs::exists(edited) ? edited : root_ / source});
+    command.insert(command.end(), {"-w", "-I" + work_.string(), "-I" + root_.string(),
+                                   fs::exists(edited) ? edited : root_ / source});
     return command;
   }
 
   Outcome run(const Command& command) const {
-    constexpr double kLimitSeconds = 600;
-    const auto end = run_child(command, kLimitSeconds);
-    if (!end.ok()) return end.trouble();
-    if (end->exit_code == 0) return Done{};
-    // A compiler that says no exits with 1; one that is killed says nothing about the mutant.
-    std::string why = first_lines_of(end->output);
-    if (end->signal != 0) why = fmt::format("{} was ended by signal {}", command[0], end->signal);
-    if (end->timed_out) why = fmt::format("{} had not ended after {} s", command[0], kLimitSeconds);
-    return Trouble{end->exit_code == 1 ? TroubleKind::kUsage : TroubleKind::kInfra,
-                   fmt::format("{}.mutant does not compile:\n{}", mutant_.name, why)};
+    Outcome done = compile(command);
+    if (done.ok()) return done;
+    return Trouble{done.trouble().kind,
+                   fmt::format("{} does not compile:\n{}", name_, done.trouble().text)};
   }
 
-  static std::string first_lines_of(const std::string& text) {
-    constexpr int kLines = 8;
-    std::istringstream stream(text);
-    std::string lines, line;
-    for (int i = 0; i < kLines && std::getline(stream, line); ++i) lines += line + "\n";
-    return lines;
+  Result<fs::path> keep(const fs::path& folder) {
+    std::error_code error;
+    fs::rename(result(), folder, error);
+    if (error && !fs::exists(folder)) return cannot("keep", folder, error);
+    return folder;
   }
 
-  Outcome cannot(const std::string& what, const std::string& name,
+  Trouble cannot(const std::string& what, const std::string& name,
                  const std::error_code& error) const {
-    return Trouble{TroubleKind::kInfra, fmt::format("{}.mutant: cannot {} {}: {}", mutant_.name,
-                                                    what, name, error.message())};
+    return {TroubleKind::kInfra,
+            fmt::format("{}: cannot {} {}: {}", name_, what, name, error.message())};
   }
 
-  const Mutant& mutant_;
-  fs::path root_, folder_, work_;
+  const std::string name_;
+  const BuildOptions& options_;
+  const FilesByPath &edited_, &sources_;
+  fs::path root_, cache_, work_;
 };
+
+// What of a code object is loaded: all but lines and other notes for people. Empty: it is no ELF
+// file.
+std::string loaded_part(const std::string& bytes) {
+  const auto read = [&](std::size_t at, auto& to) {
+    if (at > bytes.size() || sizeof to > bytes.size() - at) return false;
+    std::memcpy(&to, bytes.data() + at, sizeof to);
+    return true;
+  };
+  Elf64_Ehdr header;
+  if (!read(0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
+  std::string loaded;
+  for (std::size_t i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    if (!read(header.e_shoff + i * sizeof section, section)) return {};
+    const bool has_bytes = section.sh_type != SHT_NOBITS && (section.sh_flags & SHF_ALLOC) != 0;
+    if (has_bytes && section.sh_offset < bytes.size()) {
+      loaded += bytes.substr(section.sh_offset, section.sh_size);
+    }
+  }
+  return loaded;
+}
+
+bool same_code(const fs::path& a, const fs::path& b) {
+  const std::string first = text_of(a), second = text_of(b);
+  if (first == second) return true;
+  // Of NVIDIA's, what is not loaded counts too: registers, barriers.
+  if (a.extension() == ".cubin") return false;
+  const std::string part = loaded_part(first);
+  return !part.empty() && part == loaded_part(second);
+}
+
+// Whether an edit shows in what was built for the target, beside the unedited sources' build.
+Result<bool> shows(const fs::path& built, const std::vector<std::string>& affected,
+                   const fs::path& root, const BuildOptions& options) {
+  static std::mutex building;  // once, for all mutants of these sources
+  const std::lock_guard lock(building);
+  const FilesByPath none, sources = sources_of(root, none);
+  const auto unedited =
+      Workshop("the unedited kernel", options, none, sources).device_code(affected);
+  if (!unedited.ok()) return unedited.trouble();
+  return std::any_of(affected.begin(), affected.end(), [&](const std::string& source) {
+    const std::string object = object_of(source, options.target);
+    return !same_code(built / object, *unedited / object);
+  });
+}
 
 }  // namespace
 
@@ -243,25 +337,35 @@ std::unique_ptr<Kernel> BuiltMutant::make_kernel(std::string_view name) const {
 }
 
 Result<BuiltMutant> build_mutant(const Mutant& mutant, const BuildOptions& options) {
-  const fs::path root = options.source_dir.empty() ? kSourceDir : options.source_dir;
-  const fs::path cache = options.cache_dir.empty() ? kMutantDir : options.cache_dir;
+  const fs::path root = options.source_dir.empty() ? default_source_dir() : options.source_dir;
   const auto edited = apply_mutant(mutant, root);
   if (!edited.ok()) return edited.trouble();
   const FilesByPath sources = sources_of(root, *edited);
-  const Affected affected = affected_by(*edited, sources);
+  const Affected affected = affected_by(*edited, sources, options);
+  const std::string name = mutant.name + ".mutant";
   if (affected.device.empty() && affected.launcher.empty()) {
-    return Trouble{TroubleKind::kUsage,
-                   fmt::format("{}.mutant edits nothing that is built", mutant.name)};
+    return Trouble{TroubleKind::kUsage, name + " edits nothing that is built"};
   }
-  const fs::path folder = cache / key_of(sources, options);
-  if (!fs::exists(folder)) {
-    const Outcome built = Workshop(mutant, root, folder).build(*edited, affected, options);
-    if (!built.ok()) return built.trouble();
+  std::string code_objects = options.code_objects;
+  bool is_in_build = !affected.launcher.empty();
+  if (!affected.device.empty() && !options.launcher_alone) {
+    const auto folder = Workshop(name, options, *edited, sources).device_code(affected.device);
+    if (!folder.ok()) return folder.trouble();
+    code_objects = *folder;
+    const auto shown = shows(*folder, affected.device, root, options);
+    if (!shown.ok()) return shown.trouble();
+    is_in_build = is_in_build || *shown;
   }
-  const std::string code_objects =
-      affected.device.empty() ? options.code_objects : (folder / "code_objects").string();
-  if (affected.launcher.empty()) return BuiltMutant(code_objects, nullptr);
-  return open_mutant(code_objects, folder / "launcher.so");
+  BuiltMutant built(code_objects, nullptr);
+  if (!affected.launcher.empty()) {
+    const auto folder = Workshop(name, options, *edited, sources).launcher(affected.launcher);
+    if (!folder.ok()) return folder.trouble();
+    auto opened = open_mutant(code_objects, fs::absolute(*folder / "launcher.so"));
+    if (!opened.ok()) return opened;
+    built = std::move(*opened);
+  }
+  built.set_in_build(is_in_build);
+  return built;
 }
 
 }  // namespace attest

@@ -1,6 +1,7 @@
 // A mutant, built: code objects by the project's own compiler and flags and, where the launcher is
-// edited, a shared object of the launcher. What is built is kept, keyed by a hash of the edited
-// sources and the commands.
+// edited, a shared object of the launcher. What is built is kept under a hash of the sources, the
+// compilers' versions and their flags: it is found again on another machine, where the compilers
+// may be missing.
 #pragma once
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@ struct BuildOptions {
   std::string code_objects;     // the folder of the unedited kernels' code objects
   std::string source_dir = {};  // empty: the tree that this program was built from
   std::string cache_dir = {};   // empty: mutants/ of this program's build folder
+  bool launcher_alone = false;  // the device code is the unedited one's
 };
 
 class BuiltMutant {
@@ -33,18 +35,24 @@ class BuiltMutant {
   // outlive it.
   std::unique_ptr<Kernel> make_kernel(std::string_view name) const;
   const std::string& launcher_path() const { return launcher_path_; }  // empty: none is edited
+  // False where the edit leaves the code of this target as it was: it is in what another target
+  // compiles.
+  bool is_in_build() const { return is_in_build_; }
+  void set_in_build(bool is_in_build) { is_in_build_ = is_in_build; }
 
  private:
   std::string code_objects_;
   std::shared_ptr<void> launcher_;  // of dlopen; null where no launcher is edited
   std::string launcher_path_;
+  bool is_in_build_ = true;
 };
+
+// Trouble: kUsage when the mutant does not apply, edits nothing that is built, or does not compile
+// (with the compiler's first lines); kInfra when the machine cannot build. Several threads may
+// build at once.
+Result<BuiltMutant> build_mutant(const Mutant& mutant, const BuildOptions& options);
 
 // One that was built, from its files. Trouble kInfra: the launcher cannot be loaded.
 Result<BuiltMutant> open_mutant(const std::string& code_objects, const std::string& launcher);
-
-// Trouble: kUsage when the mutant does not apply, edits nothing that is built, or does not compile
-// (with the compiler's first lines); kInfra when the machine cannot build.
-Result<BuiltMutant> build_mutant(const Mutant& mutant, const BuildOptions& options);
 
 }  // namespace attest

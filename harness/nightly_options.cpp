@@ -16,7 +16,19 @@ Trouble usage(std::string text) { return {TroubleKind::kUsage, std::move(text)};
 
 }  // namespace
 
-void add_nightly_options(CLI::App& nightly, NightlyRequest& request) {
+void add_nightly_options(CLI::App& nightly, NightlyRequest& request, CommonOptions& common) {
+  nightly.remove_option(nightly.get_option("--device"));
+  nightly
+      .add_option_function<std::vector<std::string>>(
+          "--device",
+          [&request, &common](const std::vector<std::string>& devices) {
+            request.devices = devices;
+            common.device = devices.front();
+          },
+          "where kernels run, see `attest list`; given again, workers go round them")
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->default_str(common.device);
   nightly.add_option("--tier", request.tier,
                      "smoke: seconds; nightly: the corpus, what killed mutants, and what of the "
                      "suites is not long; full: all of them. Default: smoke");
@@ -139,6 +151,7 @@ std::string resume_command(const RunHeader& header, const NightlyRequest& reques
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) text += fmt::format(" {} {}", option, shell_word(value));
   };
+  for (std::size_t i = 1; i < request.devices.size(); ++i) add("--device", request.devices[i]);
   add("--shard", header.shard);
   add("--budget", request.budget);
   add("--timeout", request.timeout);

@@ -12,7 +12,8 @@ class App;
 
 namespace attest {
 
-void add_nightly_options(CLI::App& nightly, NightlyRequest& request);
+// `common` gets the first device.
+void add_nightly_options(CLI::App& nightly, NightlyRequest& request, CommonOptions& common);
 
 // The request's numbers, read. Zero where nothing was given.
 struct NightlyNumbers {

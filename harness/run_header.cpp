@@ -11,6 +11,7 @@
 #include <iterator>
 #include <vector>
 
+#include "harness/case_runner.hpp"
 #include "harness/core/random.hpp"
 #include "harness/machine.hpp"
 #include "reference/error_bound.hpp"
@@ -45,12 +46,15 @@ std::string shared_run_id(const std::string& job, const RunHeader& header) {
 
 std::string build_text(const std::string& code_objects, const std::string& device) {
   std::string text = ATTEST_VERSION;
-  const std::string target = "." + device.substr(device.find(':') + 1) + ".";
+  // Of hip:0 it is not known here: all files count.
+  const std::string target = "." + target_of_device(device) + ".";
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (std::filesystem::directory_iterator at(code_objects, error), end; !error && at != end;
        at.increment(error)) {
-    if (at->path().filename().string().find(target) != std::string::npos) {
+    const std::string name = at->path().filename();
+    const bool is_object = !name.ends_with(".d");  // what the compiler read
+    if (is_object && (target == ".." || name.find(target) != std::string::npos)) {
       files.push_back(at->path());
     }
   }

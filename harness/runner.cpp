@@ -59,16 +59,16 @@ CaseRecord run_case(const Case& c, Device& device, const VerifyOptions& options,
   return run_case(*kernel, c, device, options, ledger);
 }
 
-Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
-                std::span<const std::unique_ptr<Reporter>> reporters, const std::atomic<bool>& stop,
-                const Ledger& ledger) {
+Tally run_cases(std::span<const Case> cases, const RunCase& run,
+                std::span<const std::unique_ptr<Reporter>> reporters,
+                const std::atomic<bool>& stop) {
   Tally tally;
   const auto begin = Clock::now();
   for (const Case& c : cases) {
     if (stop) break;
     const std::string token = to_token(c);
     for (const auto& reporter : reporters) reporter->case_begin(tally.total(), token);
-    CaseRecord record = run_case(c, device, options, ledger);
+    CaseRecord record = run(c);
     record.at_s = ms_since(begin) / 1000;
     for (const auto& reporter : reporters) reporter->case_end(record);
     tally.add(record.verdict.status);
@@ -76,6 +76,13 @@ Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions
   tally.interrupted = tally.total() < static_cast<std::int64_t>(cases.size());
   for (const auto& reporter : reporters) reporter->run_end(tally, ms_since(begin) / 1000);
   return tally;
+}
+
+Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
+                std::span<const std::unique_ptr<Reporter>> reporters, const std::atomic<bool>& stop,
+                const Ledger& ledger) {
+  const RunCase run = [&](const Case& c) { return run_case(c, device, options, ledger); };
+  return run_cases(cases, run, reporters, stop);
 }
 
 }  // namespace attest

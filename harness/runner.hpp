@@ -2,6 +2,7 @@
 // that showed a failure, where several were asked for.
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -27,6 +28,11 @@ CaseRecord run_case(const Kernel& kernel, const Case& c, Device& device,
 CaseRecord run_case(const Case& c, Device& device, const VerifyOptions& options,
                     const Ledger& ledger);
 
+using RunCase = std::function<CaseRecord(const Case&)>;
+Tally run_cases(std::span<const Case> cases, const RunCase& run,
+                std::span<const std::unique_ptr<Reporter>> reporters,
+                const std::atomic<bool>& stop = stop_requested);
+// On a device of this process.
 Tally run_cases(std::span<const Case> cases, Device& device, const VerifyOptions& options,
                 std::span<const std::unique_ptr<Reporter>> reporters,
                 const std::atomic<bool>& stop = stop_requested, const Ledger& ledger = {});

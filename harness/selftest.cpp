@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <future>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
-#include "harness/device/device_list.hpp"
+#include "harness/core/parallel.hpp"
 
 namespace attest {
 namespace {
@@ -21,6 +25,59 @@ Built build_timed(const Mutant& mutant, const BuildOptions& options) {
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   return {std::move(built), elapsed.count()};
 }
+
+// Threads that build mutants in order, a few ahead of those that are taken.
+class Builders {
+ public:
+  Builders(const std::vector<Mutant>& mutants, const BuildOptions& options, int threads)
+      : mutants_(mutants), options_(options), ahead_(static_cast<std::size_t>(threads)) {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { build(); });
+  }
+  ~Builders() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+  }
+  Builders(const Builders&) = delete;
+  Builders& operator=(const Builders&) = delete;
+
+  Built take(std::size_t i) {
+    std::unique_lock lock(mutex_);
+    wanted_ = std::max(wanted_, i + 1);
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return built_.contains(i); });
+    Built built = std::move(built_.at(i));
+    built_.erase(i);
+    return built;
+  }
+
+ private:
+  void build() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return is_over_ || next_ < wanted_ + ahead_; });
+      if (is_over_ || next_ >= mutants_.size()) return;
+      const std::size_t i = next_++;
+      lock.unlock();
+      Built built = build_timed(mutants_[i], options_);
+      lock.lock();
+      built_.emplace(i, std::move(built));
+      changed_.notify_all();
+    }
+  }
+
+  const std::vector<Mutant>& mutants_;
+  const BuildOptions& options_;
+  const std::size_t ahead_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::size_t, Built> built_;
+  std::size_t next_ = 0, wanted_ = 0;
+  bool is_over_ = false;
+  std::vector<std::jthread> threads_;
+};
 
 // A mutant's kernels: its own launchers where it edits them.
 class Kernels {
@@ -52,25 +109,19 @@ std::uint64_t seed_of(const Trial& trial, const SelftestOptions& options) {
   return options.seed ^ hash;
 }
 
+int threads_of_job(const SelftestOptions& options) {
+  return std::max(1, options.common.threads / options.jobs);
+}
+
 void fuzz(const BuiltMutant& built, const SelftestOptions& options, const std::atomic<bool>& stop,
           Trial& trial) {
   const Kernels kernels(built);
-  static const Ledger kNone;
-  const int threads = std::max(1, options.common.threads / options.jobs);
   const FindKernel find = [&](std::string_view name) { return kernels.find(name); };
-  CommonOptions common = options.common;
-  common.code_objects = built.code_objects();
-  const Stand stand{runners_of({.common = common,
-                                .isolated = options.isolated,
-                                .workers = options.jobs * (threads + 1),
-                                .launcher = built.launcher_path(),
-                                .control_objects = options.common.code_objects},
-                               kNone, find),
-                    find};
+  const Stand stand{runners_of_mutant(built, options, find), find};
   const auto source = random_cases(
       {seed_of(trial, options), kernels.all(), options.properties, options.is_emulated});
   CampaignLimits limits{.seconds = options.seconds,
-                        .threads = threads,
+                        .threads = threads_of_job(options),
                         .reruns = 1,
                         .buckets = 2,  // a suspect may come first
                         .shrink = options.shrink};
@@ -104,21 +155,30 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
+OpenRunner runners_of_mutant(const BuiltMutant& built, const SelftestOptions& options,
+                             FindKernel find) {
+  static const Ledger kNone;
+  DrawnCases cases{.common = options.common,
+                   .isolated = options.isolated,
+                   .workers = threads_of_job(options) + 1,
+                   .campaigns = options.jobs,
+                   .launcher = built.launcher_path(),
+                   .control_objects = options.common.code_objects};
+  cases.common.code_objects = built.code_objects();
+  cases.common.ledger = "none";
+  return runners_of(cases, kNone, std::move(find));
+}
+
 std::vector<Trial> run_selftest(const std::vector<Mutant>& mutants, const SelftestOptions& options,
                                 const BuildOptions& build,
                                 const std::function<void(const Trial&)>& told,
                                 const std::atomic<bool>& stop) {
-  std::vector<Trial> trials;
-  std::future<Built> next;
-  const auto begin_build = [&](std::size_t i) {
-    if (i < mutants.size()) {
-      next = std::async(std::launch::async, [&, i] { return build_timed(mutants[i], build); });
-    }
-  };
-  begin_build(0);
-  for (std::size_t i = 0; i < mutants.size() && !stop; ++i) {
-    const Built built = next.get();
-    begin_build(i + 1);
+  std::vector<std::optional<Trial>> trials(mutants.size());
+  std::mutex telling;
+  Builders builders(mutants, build, options.jobs);
+  const bool done = parallel_for(options.jobs, mutants.size(), [&](int, std::size_t i) {
+    if (stop) return;
+    const Built built = builders.take(i);
     const Mutant& mutant = mutants[i];
     Trial trial{.name = mutant.name,
                 .bug_class = mutant.bug_class,
@@ -126,16 +186,24 @@ std::vector<Trial> run_selftest(const std::vector<Mutant>& mutants, const Selfte
                 .defect = mutant.defect,
                 .is_benign = mutant.is_benign()};
     trial.build_seconds = built.seconds;
-    if (built.mutant.ok()) {
-      fuzz(*built.mutant, options, stop, trial);
-    } else {
+    if (!built.mutant.ok()) {
       trial.trouble = built.mutant.trouble().text;
+    } else if (!built.mutant->is_in_build()) {
+      trial.is_absent = true;
+    } else {
+      fuzz(*built.mutant, options, stop, trial);
     }
-    if (stop) break;  // half a trial proves nothing
+    if (stop) return;  // half a trial proves nothing
+    const std::lock_guard lock(telling);
     told(trial);
-    trials.push_back(std::move(trial));
+    trials[i] = std::move(trial);
+  });
+  std::vector<Trial> ended;
+  for (auto& trial : trials) {
+    if (trial) ended.push_back(std::move(*trial));
   }
-  return trials;
+  if (!done && !ended.empty()) ended.back().trouble = "out of memory on the host";
+  return ended;
 }
 
 bool is_small(const Problem& p) {
@@ -147,6 +215,10 @@ SelftestSummary summary_of(const std::vector<Trial>& trials) {
   std::vector<double> kills, builds;
   for (const Trial& trial : trials) {
     builds.push_back(trial.build_seconds);
+    if (trial.is_absent) {
+      ++summary.absent;
+      continue;
+    }
     if (!trial.trouble.empty()) ++summary.troubled;
     summary.survivors += !trial.is_benign && !trial.killed && trial.trouble.empty();
     (trial.is_benign ? summary.benign : summary.defects) += 1;

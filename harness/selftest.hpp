@@ -21,9 +21,9 @@ struct SelftestOptions {
   std::int64_t benign_cases = 500;           // all of which a benign one runs
   std::vector<std::string> properties = {};  // none: all
   CommonOptions common = {};                 // where, and on how many threads in all
-  int jobs = 1;                              // mutants at a time, which share the threads
-  bool isolated = false;                     // cases in worker processes
-  bool is_emulated = true;                   // the device
+  int jobs = 1;             // mutants at a time, which share the threads; 0: by the device
+  bool isolated = false;    // cases in worker processes
+  bool is_emulated = true;  // the device
   ShrinkLimits shrink;
 };
 
@@ -32,6 +32,7 @@ struct Trial {
   std::string name, bug_class, recreates, defect;
   bool is_benign = false;
   bool killed = false;
+  bool is_absent = false;    // its edit is in what another target compiles: nothing to be seen here
   std::string trouble = {};  // it could not be built or run: no verdict
   Found found = {};          // the first failure, shrunk; where killed
   CampaignResult result = {};
@@ -40,7 +41,8 @@ struct Trial {
 
 struct SelftestSummary {
   int defects = 0, killed = 0, survivors = 0, benign = 0, false_alarms = 0, troubled = 0;
-  int small = 0;  // killed, and shrunk to what is_small()
+  int absent = 0;  // neither a defect nor benign in this build
+  int small = 0;   // killed, and shrunk to what is_small()
   double median_kill_seconds = 0, median_build_seconds = 0, longest_shrink_seconds = 0;
   double score() const { return defects > 0 ? 1.0 * killed / defects : 0; }
 };
@@ -48,8 +50,12 @@ struct SelftestSummary {
 bool is_small(const Problem& problem);
 SelftestSummary summary_of(const std::vector<Trial>& trials);
 
-// Builds run one ahead of the fuzzing. `told` is called after each trial, in the order of the
-// mutants.
+// The runners of a mutant's cases. `built`, and what `find` finds, outlive them.
+OpenRunner runners_of_mutant(const BuiltMutant& built, const SelftestOptions& options,
+                             FindKernel find);
+
+// options.jobs mutants at a time; builds run ahead of them, as many at a time. `told` is called
+// after each trial, one at a time: of one job in the order of the mutants, in which all come back.
 std::vector<Trial> run_selftest(const std::vector<Mutant>& mutants, const SelftestOptions& options,
                                 const BuildOptions& build,
                                 const std::function<void(const Trial&)>& told,

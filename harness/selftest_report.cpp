@@ -20,6 +20,7 @@ std::set<std::string> names_of(const std::vector<Trial>& trials, SharesOf shares
 
 std::string fate_of(const Trial& t) {
   if (!t.trouble.empty()) return "no verdict";
+  if (t.is_absent) return "not in this build";
   if (t.is_benign) return t.killed ? "FALSE ALARM" : "passes";
   return t.killed ? fmt::format("{:.1f} s", t.found.seconds) : "SURVIVES";
 }
@@ -121,12 +122,14 @@ std::string selftest_markdown(const std::vector<Trial>& trials, const SelftestOp
       "{} of {} were shrunk to b <= 2, h <= 16, s_kv <= 128; the longest shrink took {:.1f} s.\n\n",
       s.small, s.killed, s.longest_shrink_seconds);
   text += "## Survivors\n" + named_list(trials, [](const Trial& t) {
-            return !t.killed && !t.is_benign && t.trouble.empty();
+            return !t.killed && !t.is_benign && !t.is_absent && t.trouble.empty();
           });
   text += "\n## False alarms\n" +
           named_list(trials, [](const Trial& t) { return t.killed && t.is_benign; });
   text += "\n## Without a verdict\n" +
           named_list(trials, [](const Trial& t) { return !t.trouble.empty(); });
+  text += "\n## Not in this build\nTheir edits are in what another target compiles.\n\n" +
+          named_list(trials, [](const Trial& t) { return t.is_absent; });
   text += "\n## Shrunk to more\n" + named_list(trials, [](const Trial& t) {
             return t.killed && !t.is_benign && !is_small(t.found.smallest.problem);
           });

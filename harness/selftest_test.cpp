@@ -48,6 +48,22 @@ TEST(Selftest, TakesWhatCouldNotBeBuiltForNoKill) {
   EXPECT_DOUBLE_EQ(s.score(), 0);
 }
 
+TEST(Selftest, CountsWhatTheTargetDoesNotCompileNeitherAsASurvivorNorAsBenign) {
+  std::vector<Trial> all = trials();
+  all[3].is_absent = all[4].is_absent = true;  // a survivor, and a benign one
+  const SelftestSummary s = summary_of(all);
+  EXPECT_EQ(s.absent, 2);
+  EXPECT_EQ(s.defects, 3);
+  EXPECT_EQ(s.survivors, 0);
+  EXPECT_EQ(s.benign, 1);
+  EXPECT_DOUBLE_EQ(s.score(), 1);
+  const std::string page = selftest_markdown(all, {}, "attest selftest", "a machine");
+  EXPECT_NE(page.find("## Survivors\nnone"), std::string::npos) << page;
+  const auto at = page.find("## Not in this build");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_EQ(page.find("- sleeps", at), page.find("- ", at));
+}
+
 TEST(Selftest, CountsTheShrunkCasesThatAreSmallAndNamesTheOthers) {
   std::vector<Trial> all = trials();
   all[0].found.smallest.problem.h_q = 33;

@@ -129,8 +129,12 @@ Result<std::unique_ptr<BuiltMutant>> mutant_of(const CommonOptions& common,
 }
 
 DeviceOptions device_options(const CommonOptions& common, const WorkerRequest& request) {
+  // Less than any case has: that a launch hangs is then the device's word, not a guess of the
+  // parent, who would try it again.
+  constexpr double kLaunchSeconds = 30;
   DeviceOptions options{
       .threads = common.threads, .checks = common.checks, .guard_page = common.guard_page};
+  options.launch_limit_s = kLaunchSeconds;
   if (request.drawn) {
     options.instruction_budget = kInstructionBudget;
     options.launch_limit_s = kDrawnLaunchSeconds;
