@@ -69,7 +69,8 @@ struct Bench {
     auto judged = oracle_verdict(subject, inputs, output, options);
     if (!judged.ok()) return judged.trouble();
     prove(subject, inputs, output, judged->wanted, judged->verdict);
-    if (judged->verdict.status == Status::kPassed) return Done{};
+    const Status status = judged->verdict.status;
+    if (!is_failure(status) && status != Status::kInfra) return Done{};
     return Trouble{TroubleKind::kInfra, "an exact output did not pass: " + judged->verdict.reason};
   }
 };
@@ -144,7 +145,8 @@ Result<std::vector<GpuReferenceSpeed>> bench_gpu_reference(GpuReference& gpu,
 int command_bench_gpu_reference(const CommonOptions& common, const std::string& markdown_path) {
   CommonOptions forced = common;
   forced.reference = "device";
-  const auto gpu = reference_device(forced).open();
+  const ReferenceDevice keeper = reference_device(forced);
+  const auto gpu = keeper.open();
   if (!gpu.ok()) return report_trouble(gpu.trouble());
   const bool is_small = common.device.starts_with("emu:");  // each instruction is emulated
   const std::vector<std::string> tokens =

@@ -94,7 +94,7 @@ class StageClock {
   void at(std::string_view stage) {
     const auto now = std::chrono::steady_clock::now();
     if (!stage_.empty()) {
-      fmt::print("{:<12}{:.1f} ms\n", stage_,
+      fmt::print("{:<11} {:.1f} ms\n", stage_,
                  std::chrono::duration<double, std::milli>(now - begin_).count());
     }
     std::fflush(stdout);
