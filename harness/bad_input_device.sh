@@ -61,7 +61,7 @@ test_CrosscheckTakesTwoDevicesOrOneAndAFile() {
 }
 test_CrosscheckNamesEachDifferenceWithBothCommands() {
   local two=(v1:k=mla_decode:h=1 v1:k=mla_decode:h=2)
-  expect 0 "2 tokens on emu:gfx942 and emu:gfx90a: 2 with the same verdict: passed 2; 0 differ" \
+  expect 0 "2 tokens on emu:gfx942 and emu:gfx90a: 2 with the same verdict: passed 2; 0 right on both but vacuous on one, 0 differ" \
     attest crosscheck emu:gfx942 emu:gfx90a "${two[@]}" --out out --code-objects "$code_objects"
   expect 0 "s.jsonl: 2 cases on emu:gfx942: passed 2" attest crosscheck emu:gfx942 "${two[@]}" --save s.jsonl \
     --code-objects "$code_objects"

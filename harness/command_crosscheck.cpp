@@ -63,7 +63,8 @@ ordered_json json_of(const Side& side, const CaseRecord& record) {
   return json;
 }
 
-constexpr std::array kWords = {"same", "DIFFERS", "skipped", "no verdict"};  // by Likeness
+constexpr std::array kWords = {"same", "evidence", "DIFFERS", "skipped",
+                               "no verdict"};  // by Likeness
 
 // Text for people, and JSON Lines, each on disk before the next case ends.
 class CrossReport {
@@ -101,11 +102,11 @@ class CrossReport {
     if (text_ != nullptr) {
       fmt::print(
           text_,
-          "{} tokens on {} and {}: {} with the same verdict{}{}; {} differ, {} skipped, {} without "
-          "a verdict{}\n",
+          "{} tokens on {} and {}: {} with the same verdict{}{}; {} right on both but vacuous on "
+          "one, {} differ, {} skipped, {} without a verdict{}\n",
           tally_.total(), sides_[0].name, sides_[1].name, tally_.same, tally_.same > 0 ? ": " : "",
-          tally_.same > 0 ? tally_text(tally_.statuses) : "", tally_.different, tally_.skipped,
-          tally_.undecided, interrupted ? "; interrupted" : "");
+          tally_.same > 0 ? tally_text(tally_.statuses) : "", tally_.evidence, tally_.different,
+          tally_.skipped, tally_.undecided, interrupted ? "; interrupted" : "");
       for (std::size_t i = 0; i < 2; ++i) {
         for (const auto& [tensor, ratio] : largest_[i]) {
           fmt::print(text_, "largest ratio of a pass on {} in {}: {:.4g}\n", sides_[i].name, tensor,
@@ -118,6 +119,7 @@ class CrossReport {
            {"tokens", tally_.total()},
            {"same", tally_.same},
            {"statuses", tally_text(tally_.statuses)},
+           {"evidence", tally_.evidence},
            {"different", tally_.different},
            {"skipped", tally_.skipped},
            {"undecided", tally_.undecided},

@@ -58,8 +58,11 @@ Likeness likeness(const Verdict& a, const Verdict& b) {
   const auto any = [&](Status status) { return a.status == status || b.status == status; };
   if (any(Status::kInfra)) return Likeness::kUndecided;
   if (any(Status::kSkipped)) return Likeness::kSkipped;
-  const bool is_same = bare(a.status) == bare(b.status) && a.bucket == b.bucket;
-  return is_same ? Likeness::kSame : Likeness::kDifferent;
+  if (bare(a.status) == bare(b.status) && a.bucket == b.bucket) return Likeness::kSame;
+  const auto is_right = [](const Verdict& v) {
+    return bare(v.status) == Status::kPassed || v.status == Status::kVacuous;
+  };
+  return is_right(a) && is_right(b) ? Likeness::kEvidence : Likeness::kDifferent;
 }
 
 Outcome run_crosscheck(const CrossTask& task, const std::function<void(const CrossRecords&)>& told,
@@ -94,6 +97,9 @@ void CrossTally::add(const CrossRecords& records) {
     case Likeness::kSame:
       ++same;
       statuses.add(bare(a.status));
+      break;
+    case Likeness::kEvidence:
+      ++evidence;
       break;
     case Likeness::kDifferent:
       ++different;

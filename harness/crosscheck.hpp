@@ -15,6 +15,9 @@ namespace attest {
 // What two verdicts on one case say about the devices.
 enum class Likeness {
   kSame,  // status and bucket
+  // Nothing is wrong on either; but by the contract of one of them, whose bound is wider, the case
+  // could not have failed.
+  kEvidence,
   kDifferent,
   kSkipped,    // on a device it says nothing
   kUndecided,  // the machine's trouble on one of them
@@ -39,10 +42,10 @@ Outcome run_crosscheck(const CrossTask& task, const std::function<void(const Cro
 OpenRunner recorded_runners(const Results& results);
 
 struct CrossTally {
-  std::int64_t same = 0, different = 0, skipped = 0, undecided = 0;
+  std::int64_t same = 0, evidence = 0, different = 0, skipped = 0, undecided = 0;
   Tally statuses = {};  // of those that are the same
   void add(const CrossRecords& records);
-  std::int64_t total() const { return same + different + skipped + undecided; }
+  std::int64_t total() const { return same + evidence + different + skipped + undecided; }
 };
 int exit_code(const CrossTally& tally, bool interrupted);
 

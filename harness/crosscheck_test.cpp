@@ -49,7 +49,8 @@ TEST(Crosscheck, ComparesStatusAndBucketAndWhatALedgerExcusesAsAFailure) {
   EXPECT_EQ(likeness(failed, failed), Likeness::kSame);
   EXPECT_EQ(likeness(passed, failed), Likeness::kDifferent);
   EXPECT_EQ(likeness(failed, verdict(Status::kFailed, "a.b.c.e")), Likeness::kDifferent);
-  EXPECT_EQ(likeness(passed, verdict(Status::kVacuous)), Likeness::kDifferent);
+  EXPECT_EQ(likeness(passed, verdict(Status::kVacuous)), Likeness::kEvidence);
+  EXPECT_EQ(likeness(failed, verdict(Status::kVacuous)), Likeness::kDifferent);
   EXPECT_EQ(likeness(failed, verdict(Status::kXfail, "a.b.c.d")), Likeness::kSame);
   EXPECT_EQ(likeness(passed, verdict(Status::kXpass)), Likeness::kSame);
   EXPECT_EQ(likeness(passed, verdict(Status::kSkipped)), Likeness::kSkipped);
