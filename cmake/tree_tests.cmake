@@ -19,8 +19,8 @@ foreach(header ${attest_all_headers})
   if(header MATCHES "^kernels/.*hopper" AND NOT host_includes)  # for NVIDIA alone
     if(attest_nvcc)
       set(stamp ${PROJECT_BINARY_DIR}/headers/${name}.checked)
-      add_custom_command(OUTPUT ${stamp} DEPENDS ${unit} ${PROJECT_SOURCE_DIR}/${header} VERBATIM
-        COMMAND ${attest_nvcc} ${attest_nvidia_flags} -std=c++17 -I${PROJECT_SOURCE_DIR} -o ${stamp} ${unit}
+      add_custom_command(OUTPUT ${stamp} DEPENDS ${unit} DEPFILE ${stamp}.d VERBATIM
+        COMMAND ${attest_nvcc} ${attest_nvidia_flags} -std=c++17 -I${PROJECT_SOURCE_DIR} -MD -MT ${stamp} -MF ${stamp}.d -o ${stamp} ${unit}
         COMMENT "Header ${header}")
       list(APPEND attest_device_stamps ${stamp})
     endif()

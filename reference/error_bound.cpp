@@ -10,7 +10,8 @@
 namespace attest {
 
 // Depth of the published models of the matrix units: MMA-Sim, arXiv:2511.10909 (CDNA), and its
-// T-FDPA model of Hopper, for which the depth is our own and untested. Every product of two bf16 is
+// T-FDPA model of Hopper, for which the depth is our own; what an H200
+// did agrees with both (reports/results/h200.md). Every product of two bf16 is
 // exact in fp32.
 double accumulation_steps(MatrixUnit unit, std::int64_t k) {
   const auto groups_of = [&](std::int64_t size) {

@@ -1,8 +1,11 @@
 #include "reference/score_tests.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
+#include <unordered_map>
 #include <utility>
 
 #include "harness/core/formats.hpp"
@@ -26,26 +29,59 @@ std::size_t tile_count(const Chunk& chunk) {
   return static_cast<std::size_t>((chunk.end - chunk.begin + kValueTile - 1) / kValueTile);
 }
 
-// Tokens whose rounding errors are equal err along all their directions at once: seen along that of
-// the m of them in a range, their N add up to N / m. The largest N / m of what the row sees of the
-// range.
-double alike_elsewhere(const BlockJob& job, int r, int begin, int end) {
-  std::vector<std::pair<double, double>> alike;  // score, N
-  for (int token = begin; token < std::min(end, job.block.visible[r]); ++token) {
-    const std::size_t at = std::size_t{1} * token * kBlockRows + r;
-    const double score = job.scores.x[at], n = job.scores.repeat[at];
-    if (n > 1 && std::isfinite(score)) alike.emplace_back(score, n);
+// Of the bits of a token's K and V.
+std::uint64_t hash_of(Elements row) {
+  constexpr std::size_t kLanes = 4;
+  std::array<std::uint64_t, kLanes> state = {1, 2, 3, 4}, words{};
+  const std::size_t bytes = std::size_t{kDQk} * bytes_of_element(row.storage());
+  static_assert(kDQk % sizeof words == 0);
+  for (std::size_t at = 0; at < bytes; at += sizeof words) {
+    std::memcpy(words.data(), row.address() + at, sizeof words);
+    for (std::size_t lane = 0; lane < kLanes; ++lane)
+      state[lane] = (state[lane] ^ words[lane]) * 0x9e3779b97f4a7c15 + (state[lane] >> 29);
   }
-  std::sort(alike.begin(), alike.end());
-  double most = 1;
-  for (auto first = alike.begin(); first != alike.end();) {
-    const auto last = std::find_if(first, alike.end(),
-                                   [&](const auto& other) { return other.first != first->first; });
-    most = std::max(most, first->second / static_cast<double>(last - first));
-    first = last;
-  }
-  return most;
+  std::uint64_t all = 0;
+  for (const std::uint64_t lane : state) all = mix64(all ^ lane);
+  return all;
 }
+
+// The tokens that a row sees, by their K and V. Where these repeat, errors and directions do: seen
+// along the m of them in a range, the errors of all N add up to N / m. (What has one score and
+// another V errs along another direction.)
+class Alike {
+ public:
+  Alike(const Problem& problem, const Inputs& inputs, const BlockJob& job, int r) {
+    std::unordered_map<std::uint64_t, int> known;
+    for (int token = 0; token < job.block.visible[r]; ++token) {
+      if (!(job.scores.repeat[std::size_t{1} * token * kBlockRows + r] > 1)) continue;
+      if (kinds_.empty()) kinds_.assign(job.block.visible[r], -1);
+      const std::uint64_t hash = hash_of(token_row(problem, inputs, job.block.sequence, token));
+      const auto [kind, is_new] = known.try_emplace(hash, static_cast<int>(all_.size()));
+      if (is_new) all_.push_back(0);
+      kinds_[token] = kind->second;
+      ++all_[kind->second];
+    }
+    here_.resize(all_.size());
+  }
+  // The largest N / m of what the row sees of [begin, end).
+  double elsewhere(int begin, int end) {
+    end = std::min(end, static_cast<int>(kinds_.size()));
+    const auto each = [&](const auto& visit) {
+      for (int token = begin; token < end; ++token) {
+        if (kinds_[token] >= 0) visit(kinds_[token]);
+      }
+    };
+    double most = 1;
+    each([&](int kind) { ++here_[kind]; });
+    each([&](int kind) { most = std::max(most, 1.0 * all_[kind] / here_[kind]); });
+    each([&](int kind) { here_[kind] = 0; });
+    return most;
+  }
+
+ private:
+  std::vector<int> kinds_;       // [visible] -1: it does not repeat; empty: none does
+  std::vector<int> all_, here_;  // tokens of a kind: of the row; of a range
+};
 
 std::size_t slot_of(double value, std::size_t slots) {
   return mix64(std::bit_cast<std::uint32_t>(static_cast<float>(value))) & (slots - 1);
@@ -276,6 +312,7 @@ ScoreTests::Tolerances ScoreTests::tolerances_of(const BlockJob& job, const Refe
   of.temperature = of_temperature(job, result, r);
   of.splits.resize(live);
   std::vector<double> of_tokens(live);
+  Alike alike(problem_, inputs_, job, r);
   for (int s = 0; s < live; ++s) {
     if (job.splits[s].begin >= job.block.visible[r]) continue;
     const SplitErrors& e = job.errors[s];
@@ -287,7 +324,7 @@ ScoreTests::Tolerances ScoreTests::tolerances_of(const BlockJob& job, const Refe
       lse = result.expected.partial_lse[part];
       merge = merge_weight_error(a, live, max, lse - max, below, descales);
       of.splits[s] = (result.tiers.t0.partial_lse[part] + merge) *
-                     alike_elsewhere(job, r, job.splits[s].begin, job.splits[s].end);
+                     alike.elsewhere(job.splits[s].begin, job.splits[s].end);
     }
     for (std::size_t c = job.first_chunk[s]; c < job.first_chunk[s + 1]; ++c)
       of_tokens[s] = std::max(of_tokens[s], job.sums[c].rows.worst_exponent[r] + merge);
@@ -299,12 +336,12 @@ ScoreTests::Tolerances ScoreTests::tolerances_of(const BlockJob& job, const Refe
   for (const Chunk& chunk : job.chunks) {
     for (int begin = chunk.begin; begin < chunk.end; begin += kValueTile) {
       const int end = std::min(begin + kValueTile, chunk.end);
-      of.tiles.push_back(of_tokens[chunk.split] * alike_elsewhere(job, r, begin, end));
+      of.tiles.push_back(of_tokens[chunk.split] * alike.elsewhere(begin, end));
     }
   }
   for (std::size_t edge = 0; edge < 2 * job.splits.size(); ++edge) {
     const int token = edge_token(job, edge);
-    of.tokens.push_back(of_tokens[edge / 2] * alike_elsewhere(job, r, token, token + 1));
+    of.tokens.push_back(of_tokens[edge / 2] * alike.elsewhere(token, token + 1));
   }
   return of;
 }

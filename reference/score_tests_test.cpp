@@ -122,18 +122,21 @@ TEST(ScoreTests, NameASplitThatIsNotThere) {
   EXPECT_EQ(split.split, 2);
 }
 
+// Where all scores are equal too: what repeats is the score, not the direction.
 TEST(ScoreTests, NameTheLastTokenThatIsNotThere) {
-  const Trial trial(Family::kNormal);
-  const Reference r = trial.run(std::vector<std::uint16_t>(trial.problem.rows() * kDV));
-  const auto scores = trial.scores([&](std::int64_t row, int d) {
-    if (!second_sequence(row)) return 0.0;
-    const double a = trial.weight(r, row, kTokens - 1);
-    const RowView view(trial.problem, trial.inputs, row);
-    return -a / (1 - a) * (view.k(kTokens - 1, d) - r.expected.o[row * kDV + d]);
-  });
-  const Score& token = find(scores, "token");
-  EXPECT_LT(token.z, -12);
-  EXPECT_EQ(token.token_begin, kTokens - 1);
+  for (const Family family : {Family::kNormal, Family::kAllEqual}) {
+    const Trial trial(family);
+    const Reference r = trial.run(std::vector<std::uint16_t>(trial.problem.rows() * kDV));
+    const auto scores = trial.scores([&](std::int64_t row, int d) {
+      if (!second_sequence(row)) return 0.0;
+      const double a = trial.weight(r, row, kTokens - 1);
+      const RowView view(trial.problem, trial.inputs, row);
+      return -a / (1 - a) * (view.k(kTokens - 1, d) - r.expected.o[row * kDV + d]);
+    });
+    const Score& token = find(scores, "token");
+    EXPECT_LT(token.z, -12);
+    EXPECT_EQ(token.token_begin, kTokens - 1) << name_of(family);
+  }
 }
 
 TEST(ScoreTests, SeeAScaleAndAGainThatAreOffByOneThousandth) {

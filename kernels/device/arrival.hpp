@@ -42,7 +42,8 @@ ATTEST_INLINE Bits32 scrambled(Bits32 x) {
 inline constexpr int kForward = 1, kReverse = 2, kSeeded = 3;
 
 // One call at the beginning of a kernel, one before its last stores. Workgroups that work on one
-// row follow each other on one axis of the grid: their places differ on whichever it is.
+// row follow each other on one axis of the grid: their places differ on whichever it is. (On Hopper
+// stage 1 takes its work in another order where the grid is deep: there places are only mixed.)
 ATTEST_INLINE void arrive() {
 #ifdef ATTEST_FORCED_ARRIVAL
   constexpr Bits32 kPlaces = 256;

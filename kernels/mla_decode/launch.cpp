@@ -94,7 +94,7 @@ bool is_nvidia(std::string_view target) { return target.starts_with("sm_"); }
 Contract contract_on_hopper(Contract contract) {
   contract.arithmetic.exp_ulp = 2;   // ex2.approx.ftz: 2^-22
   contract.arithmetic.log_ulp = 1;   // log2f
-  contract.arithmetic.divide_u = 2;  // div.rn and the product: 1 u each
+  contract.arithmetic.divide_u = 2;  // rcp.rn and the product: 1 u each
   contract.arithmetic.tile_tokens = 64;
   contract.arithmetic.waves_per_split = 1;
   return contract;

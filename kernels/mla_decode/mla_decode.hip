@@ -11,7 +11,8 @@
 
 namespace attest::mla_decode {
 
-// Stage 1. Grid: {split, sequence} in either order, query token * head tiles + head tile. 256 threads.
+// Stage 1. Grid: {split, sequence} in either order, query token * head tiles + head tile. 256 threads;
+// for 64 heads on Hopper 384.
 #if ATTEST_AMD
 extern "C" __global__ ATTEST_BOUNDS(kThreads, 2) void mla_decode_stage1_16(Stage1Arguments a) {
   gpu::arrive();

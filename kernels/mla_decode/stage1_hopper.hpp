@@ -443,11 +443,13 @@ class Attend64 {
     for (float& max : now) max = max_over_quad(max);
     const bool moved = softmax_.move(now, base, factor);
     if (gpu::wave_any(moved)) rescale(o_, factor);  // a factor of exactly 1 changes no bit
+    float of_tile[2] = {};  // first: the sum of all tiles would round away what is small against it
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
       s[i] = gpu::exp2_fast(s[i] - base[i / 2 % 2]);
-      softmax_.sum[i / 2 % 2] += s[i];
+      of_tile[i / 2 % 2] += s[i];
     }
+    for (int h = 0; h < 2; ++h) softmax_.sum[h] += of_tile[h];
   }
 
   ATTEST_INLINE void finish() {
