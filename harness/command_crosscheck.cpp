@@ -97,7 +97,7 @@ class CrossReport {
     });
   }
 
-  void end(bool interrupted) {
+  void end(bool interrupted, bool is_partial) {
     status_.clear();
     if (text_ != nullptr) {
       fmt::print(
@@ -106,7 +106,10 @@ class CrossReport {
           "one, {} differ, {} skipped, {} without a verdict{}\n",
           tally_.total(), sides_[0].name, sides_[1].name, tally_.same, tally_.same > 0 ? ": " : "",
           tally_.same > 0 ? tally_text(tally_.statuses) : "", tally_.evidence, tally_.different,
-          tally_.skipped, tally_.undecided, interrupted ? "; interrupted" : "");
+          tally_.skipped, tally_.undecided,
+          interrupted  ? "; interrupted"
+          : is_partial ? "; what was recorded is incomplete"
+                       : "");
       for (std::size_t i = 0; i < 2; ++i) {
         for (const auto& [tensor, ratio] : largest_[i]) {
           fmt::print(text_, "largest ratio of a pass on {} in {}: {:.4g}\n", sides_[i].name, tensor,
@@ -123,7 +126,8 @@ class CrossReport {
            {"different", tally_.different},
            {"skipped", tally_.skipped},
            {"undecided", tally_.undecided},
-           {"interrupted", interrupted}});
+           {"interrupted", interrupted},
+           {"recorded_in_part", is_partial}});
   }
 
   const CrossTally& tally() const { return tally_; }
@@ -251,12 +255,25 @@ int record(const CommonOptions& common, const CrosscheckRequest& request, const 
   }
   say("{}: {} cases on {}: {}; to compare: ./attest crosscheck DEVICE --against {}\n", request.save,
       tally.total(), side.name, tally_text(tally), request.save);
-  if (tally.infra > 0) return 4;
-  return tally.interrupted ? 3 : tally.total() == tally.skipped ? 5 : 0;
+  tally.vacuous = 0;  // that is compared too
+  return exit_code(tally);
 }
 
+// Says what of a record is not here. False: nothing.
+bool note_gaps(const std::string& path, const Results& recorded) {
+  for (const std::string& note : recorded.notes) say("{}: {}\n", path, note);
+  const std::size_t missing = recorded.missing.size();
+  const bool is_partial = recorded.tally.interrupted || missing > 0 || !recorded.absent.empty();
+  if (!is_partial) return false;
+  say("{}: that run is incomplete{}: what it lacks is not compared\n", path,
+      missing > 0 ? fmt::format(", {} cases did not end, such as {}", missing, recorded.missing[0])
+                  : "");
+  return true;
+}
+
+// `is_partial`: the recorded side lacks cases.
 int compare(const CommonOptions& common, const CrosscheckRequest& request, std::vector<Side> sides,
-            const std::vector<Case>& cases) {
+            const std::vector<Case>& cases, bool is_partial) {
   const auto out = open_out_file(request.out, "crosscheck", "crosscheck.jsonl");
   if (!out.ok()) return report_trouble(out.trouble());
   CrossTask task{cases, {}, common.threads};
@@ -268,9 +285,9 @@ int compare(const CommonOptions& common, const CrosscheckRequest& request, std::
       task, [&](const CrossRecords& records) { report.ended(records, cases.size()); },
       stop_requested);
   const bool interrupted = report.tally().total() < static_cast<std::int64_t>(cases.size());
-  report.end(interrupted);
+  report.end(interrupted, is_partial);
   say("journal: {}\n", out->path);
-  int code = exit_code(report.tally(), interrupted);
+  int code = exit_code(report.tally(), interrupted || is_partial);
   if (!ran.ok()) code = worse_of(code, report_trouble(ran.trouble()));
   if (!report.is_written()) {
     code = worse_of(code, report_trouble({TroubleKind::kInfra, out->path + ": it is not whole"}));
@@ -307,8 +324,9 @@ int command_crosscheck(const CommonOptions& common, const CrosscheckRequest& req
     if (!side.hardware.empty()) names += fmt::format(" ({})", side.hardware);
   }
   say("crosscheck of {} cases on {}; {}\n", cases->size(), names, machine_text());
+  const bool is_partial = recorded && note_gaps(request.against, *recorded);
   stop_on_interrupt();
-  return request.save.empty() ? compare(common, request, std::move(sides), *cases)
+  return request.save.empty() ? compare(common, request, std::move(sides), *cases, is_partial)
                               : record(common, request, sides.front(), *cases);
 }
 

@@ -127,8 +127,13 @@ int run_command_line(int argc, const char* const* argv);
 
 // Prints it to stderr; the exit code for it.
 int report_trouble(const Trouble& trouble);
-// Of the exit codes of what ran and of trouble with its report: a failure is not hidden.
-inline int worse_of(int code, int of_trouble) { return code == 1 ? 1 : of_trouble; }
+// Of two exit codes that of a run with both: a failure is not hidden.
+inline int worse_of(int a, int b) {
+  for (const int first : {1, 2, 4, 3, 5}) {
+    if (a == first || b == first) return first;
+  }
+  return 0;
+}
 // Writes a report; an empty path asks for none. The exit code: 0, or trouble's.
 int write_report(const std::string& path, const std::string& text);
 

@@ -57,11 +57,16 @@ class Sides {
 Likeness likeness(const Verdict& a, const Verdict& b) {
   const auto any = [&](Status status) { return a.status == status || b.status == status; };
   if (any(Status::kInfra)) return Likeness::kUndecided;
-  if (any(Status::kSkipped)) return Likeness::kSkipped;
-  if (bare(a.status) == bare(b.status) && a.bucket == b.bucket) return Likeness::kSame;
   const auto is_right = [](const Verdict& v) {
     return bare(v.status) == Status::kPassed || v.status == Status::kVacuous;
   };
+  const auto is_quiet = [&](const Verdict& v) {
+    return is_right(v) || v.status == Status::kSkipped;
+  };
+  if (any(Status::kSkipped)) {
+    return is_quiet(a) && is_quiet(b) ? Likeness::kSkipped : Likeness::kDifferent;
+  }
+  if (bare(a.status) == bare(b.status) && a.bucket == b.bucket) return Likeness::kSame;
   return is_right(a) && is_right(b) ? Likeness::kEvidence : Likeness::kDifferent;
 }
 
@@ -114,10 +119,12 @@ void CrossTally::add(const CrossRecords& records) {
 }
 
 int exit_code(const CrossTally& tally, bool interrupted) {
-  if (tally.different > 0) return 1;
-  if (tally.undecided > 0) return 4;
-  if (interrupted) return 3;
-  return tally.same > 0 ? 0 : 5;
+  Tally graded = tally.statuses;
+  graded.vacuous = 0;
+  graded.failed += tally.different;
+  graded.infra += tally.undecided;
+  graded.interrupted = interrupted;
+  return exit_code(graded);
 }
 
 }  // namespace attest

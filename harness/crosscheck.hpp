@@ -19,7 +19,7 @@ enum class Likeness {
   // could not have failed.
   kEvidence,
   kDifferent,
-  kSkipped,    // on a device it says nothing
+  kSkipped,    // on a device it says nothing, and nothing is wrong on the other
   kUndecided,  // the machine's trouble on one of them
 };
 // A failure that a ledger excuses is a failure.
@@ -47,6 +47,7 @@ struct CrossTally {
   void add(const CrossRecords& records);
   std::int64_t total() const { return same + evidence + different + skipped + undecided; }
 };
+// A failure is one on both devices alike, too. What is vacuous on both says nothing of either.
 int exit_code(const CrossTally& tally, bool interrupted);
 
 }  // namespace attest

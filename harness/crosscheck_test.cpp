@@ -53,7 +53,16 @@ TEST(Crosscheck, ComparesStatusAndBucketAndWhatALedgerExcusesAsAFailure) {
   EXPECT_EQ(likeness(failed, verdict(Status::kVacuous)), Likeness::kDifferent);
   EXPECT_EQ(likeness(failed, verdict(Status::kXfail, "a.b.c.d")), Likeness::kSame);
   EXPECT_EQ(likeness(passed, verdict(Status::kXpass)), Likeness::kSame);
-  EXPECT_EQ(likeness(passed, verdict(Status::kSkipped)), Likeness::kSkipped);
+  const Verdict skipped = verdict(Status::kSkipped);
+  for (const Status quiet : {Status::kPassed, Status::kXpass, Status::kVacuous, Status::kSkipped}) {
+    EXPECT_EQ(likeness(verdict(quiet), skipped), Likeness::kSkipped);
+    EXPECT_EQ(likeness(skipped, verdict(quiet)), Likeness::kSkipped);
+  }
+  for (const Status loud : {Status::kFailed, Status::kXfail, Status::kCrashed, Status::kHung,
+                            Status::kFlaky, Status::kSuspect}) {
+    EXPECT_EQ(likeness(verdict(loud), skipped), Likeness::kDifferent);
+    EXPECT_EQ(likeness(skipped, verdict(loud)), Likeness::kDifferent);
+  }
   EXPECT_EQ(likeness(verdict(Status::kInfra), verdict(Status::kSkipped)), Likeness::kUndecided);
   EXPECT_EQ(likeness(failed, verdict(Status::kInfra)), Likeness::kUndecided);
 }
@@ -115,13 +124,31 @@ TEST(Crosscheck, FindsWhatWasRecordedByTheTokenThatWasPlanned) {
   EXPECT_EQ((*runner)->run(other).verdict.status, Status::kInfra);
 }
 
+CrossTally tally_of(std::initializer_list<std::pair<Status, Status>> verdicts) {
+  CrossTally tally;
+  for (const auto& [a, b] : verdicts) tally.add({{"", verdict(a), 0}, {"", verdict(b), 0}});
+  return tally;
+}
+
 TEST(Crosscheck, IsGreenOnlyWhereSomethingWasComparedAndAllOfItWasTheSame) {
-  EXPECT_EQ(exit_code(CrossTally{.same = 3}, false), 0);
+  constexpr Status kPass = Status::kPassed, kVacuous = Status::kVacuous, kFail = Status::kFailed;
+  EXPECT_EQ(exit_code(tally_of({{kPass, kPass}, {kVacuous, kVacuous}, {kPass, kVacuous}}), false),
+            0);
   EXPECT_EQ(exit_code(CrossTally{}, false), 5);
-  EXPECT_EQ(exit_code(CrossTally{.skipped = 3}, false), 5);
-  EXPECT_EQ(exit_code(CrossTally{.same = 3}, true), 3);
-  EXPECT_EQ(exit_code(CrossTally{.same = 3, .undecided = 1}, true), 4);
-  EXPECT_EQ(exit_code(CrossTally{.same = 3, .different = 1, .undecided = 1}, true), 1);
+  EXPECT_EQ(exit_code(tally_of({{Status::kSkipped, kPass}}), false), 5);
+  EXPECT_EQ(exit_code(tally_of({{kVacuous, kVacuous}}), false), 5);
+  EXPECT_EQ(exit_code(tally_of({{kPass, kPass}}), true), 3);
+  EXPECT_EQ(exit_code(tally_of({{kPass, kPass}, {kPass, Status::kInfra}}), true), 4);
+  EXPECT_EQ(exit_code(tally_of({{kPass, kPass}, {kPass, kFail}, {kPass, Status::kInfra}}), true),
+            1);
+}
+
+TEST(Crosscheck, IsRedWhereAllOfItFailsAlike) {
+  for (const Status status : {Status::kFailed, Status::kXfail, Status::kCrashed, Status::kHung}) {
+    const CrossTally tally = tally_of({{Status::kPassed, Status::kPassed}, {status, status}});
+    EXPECT_EQ(tally.same, 2);
+    EXPECT_EQ(exit_code(tally, false), 1);
+  }
 }
 
 }  // namespace
