@@ -8,11 +8,13 @@
 #include <optional>
 
 #include "fuzz/distributions/distribution.hpp"
+#include "harness/case_runner.hpp"
 #include "harness/commands.hpp"
 #include "harness/core/kernel.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/explanation.hpp"
 #include "harness/generate.hpp"
+#include "harness/oracle_verdict.hpp"
 
 namespace attest {
 namespace {
@@ -25,18 +27,32 @@ constexpr std::pair<std::string_view, MatrixUnit> kUnits[] = {
     {"hopper", MatrixUnit::kHopperBf16}, {"unknown", MatrixUnit::kUnknown},
 };
 
-// By its name, else the device's.
-Result<MatrixUnit> matrix_unit(const CommonOptions& common, const std::string& unit) {
-  if (!unit.empty()) return matrix_unit_named(unit);
+// Which build of a kernel, and what sums its products.
+struct Build {
+  std::string target;
+  MatrixUnit unit;
+};
+
+// By the unit's name, else the device's.
+Result<Build> build_of(const CommonOptions& common, const std::string& name) {
+  if (!name.empty()) {
+    const auto unit = matrix_unit_named(name);
+    if (!unit.ok()) return unit.trouble();
+    const std::string target = name == "hopper"           ? "sm_90"
+                               : name.starts_with("cdna") ? "gfx942"
+                                                          : target_of_device(common.device);
+    return Build{target, *unit};
+  }
   auto device = open_device(common.device, {.threads = 1});
   if (!device.ok()) return device.trouble();
-  return (*device)->matrix_unit();
+  return Build{(*device)->target(), (*device)->matrix_unit()};
 }
 
 std::string_view name_of(MatrixUnit unit) {
   for (const auto& [name, value] : kUnits) {
     if (value == unit) return name;
   }
+  if (unit == MatrixUnit::kCdna3Fp8) return "cdna3, fp8";
   return "unknown";
 }
 
@@ -209,17 +225,17 @@ Json to_json(const Explained& x) {
           {"strawmen", strawmen}};
 }
 
-Result<Explained> explained(const CommonOptions& common, const Case& c, MatrixUnit unit) {
+Result<Explained> explained(const CommonOptions& common, const Case& c, const Build& build) {
   const Kernel& kernel = *find_kernel(c.kernel);
   if (const std::string why = kernel.why_unsupported(c.problem); !why.empty()) {
     return Trouble{TroubleKind::kUsage, fmt::format("{} does not take it: {}", c.kernel, why)};
   }
   Explained x{c,
-              kernel.contract(c.problem),
+              kernel.contract_for(c.problem, build.target),
               kernel.num_splits(c.problem),
               find_distribution(c.distribution)->blind_to(),
               {}};
-  x.contract.arithmetic.matrix_unit = unit;
+  x.contract.arithmetic.matrix_unit = unit_for(build.unit, c.problem.q_type);
   const auto inputs = generate(c, walk_of(kernel, c.problem), common.threads);
   if (!inputs.ok()) return inputs.trouble();
   const auto wanted =
@@ -248,9 +264,9 @@ int command_explain(const CommonOptions& common, const std::string& token,
                     const std::string& unit) {
   const Result<Case> c = known_case(token);
   if (!c.ok()) return report_trouble(c.trouble());
-  const Result<MatrixUnit> matrix = matrix_unit(common, unit);
-  if (!matrix.ok()) return report_trouble(matrix.trouble());
-  const Result<Explained> x = explained(common, *c, *matrix);
+  const Result<Build> build = build_of(common, unit);
+  if (!build.ok()) return report_trouble(build.trouble());
+  const Result<Explained> x = explained(common, *c, *build);
   if (!x.ok()) return report_trouble(x.trouble());
   if (common.json) {
     fmt::print("{}\n", to_json(*x).dump(2));

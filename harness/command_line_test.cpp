@@ -167,6 +167,12 @@ TEST(Explain, PrintsJsonAloneOnRequest) {
   EXPECT_EQ(json["strawmen"][2]["differs"], false);  // both heads see the same token
 }
 
+TEST(Explain, ShowsTheContractOfTheBuildThatTheUnitRuns) {
+  EXPECT_TRUE(says(attest_says({"explain", "v1:k=mla_decode:h=1", "--unit", "hopper"}).out,
+                   "matrix unit hopper, P to 8 bits, tiles of 64 tokens"));
+  EXPECT_TRUE(says(attest_says({"explain", "v1:k=mla_decode:h=1"}).out, "tiles of 16 tokens"));
+}
+
 TEST(Explain, RefusesAUnitThatThereIsNot) {
   const Answer answer = attest_says({"explain", "v1:k=mla_decode", "--unit", "cdna7"});
   EXPECT_EQ(answer.code, 2);
