@@ -135,23 +135,26 @@ CaseRecord stressed(const Kind& kind, const Case& c, Device& device, const Stres
   return record;
 }
 
+// Behind a fault or a hang a GPU refuses everything to the process.
+bool loses_device(const Verdict& verdict, const Device& device) {
+  const bool stopped = verdict.status == Status::kCrashed || verdict.status == Status::kHung;
+  return stopped && !device.is_emulated();
+}
+
+// Until the device is lost: what is left is not run.
 Tally stress_all(const Kind& kind, const std::vector<Case>& cases, Device& device,
-                 const StressOptions& options, Reporter& reporter) {
-  Tally tally;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  for (const Case& c : cases) {
-    if (stop_requested) break;
-    reporter.case_begin(tally.total(), to_token(c));
+                 const StressOptions& options,
+                 std::span<const std::unique_ptr<Reporter>> reporters) {
+  bool is_lost = false;
+  const RunCase run = [&](const Case& c) {
     CaseRecord record = stressed(kind, c, device, options);
-    record.at_s = seconds();
-    reporter.case_end(record);
-    tally.add(record.verdict.status);
-  }
-  tally.interrupted = tally.total() < static_cast<std::int64_t>(cases.size());
-  reporter.run_end(tally, seconds());
+    is_lost = loses_device(record.verdict, device);
+    if (is_lost) stop_requested = true;
+    return record;
+  };
+  const Tally tally = run_cases(cases, run, reporters);
+  const auto left = static_cast<std::int64_t>(cases.size()) - tally.total();
+  if (is_lost && left > 0) say("{} cases did not run, as the device was lost\n", left);
   return tally;
 }
 
@@ -168,20 +171,24 @@ int run_kind(const Kind& kind, const CommonOptions& common, const StressRequest&
   const auto again = [&](const std::string& token) {
     return command_of(kind, common, {token}, count);
   };
-  const std::unique_ptr<Reporter> reporter =
-      common.json ? make_jsonl_reporter(stdout)
-                  : std::make_unique<StressConsole>(common.console, again);
+  std::vector<std::unique_ptr<Reporter>> reporters;
+  if (common.json) {
+    reporters.push_back(make_jsonl_reporter(stdout));
+  } else {
+    reporters.push_back(std::make_unique<StressConsole>(common.console, again));
+  }
+  Reporter& reporter = *reporters.front();
   stop_on_interrupt();
   RunHeader header = run_header(common, fmt::format("stress {}", kind.name),
                                 static_cast<std::int64_t>(cases->size()));
   header.again = command_of(kind, common, request.tokens, count);
-  reporter->run_begin(header);
+  reporter.run_begin(header);
   const StressOptions options{{.code_objects = common.code_objects, .threads = common.threads},
                               count,
                               tools_folder(common)};
-  const Tally tally = stress_all(kind, *cases, **device, options, *reporter);
-  if (reporter->trouble().empty()) return exit_code(tally);
-  return worse_of(exit_code(tally), report_trouble({TroubleKind::kInfra, reporter->trouble()}));
+  const Tally tally = stress_all(kind, *cases, **device, options, reporters);
+  if (reporter.trouble().empty()) return exit_code(tally);
+  return worse_of(exit_code(tally), report_trouble({TroubleKind::kInfra, reporter.trouble()}));
 }
 
 void add_options(CLI::App& app, StressRequest& request, const Kind& kind) {

@@ -14,7 +14,7 @@ constexpr std::uint32_t kThreads = 256;  // disturb.hip
 // Of a workgroup. CUDA Programming Guide, "Technical Specifications per Compute Capability": 227 KB
 // of a Hopper SM's 228; MI300 ISA, 2.1: 64 KiB.
 constexpr std::uint32_t kHopperShared = 232448, kAmdLds = 65536;
-// Larger than L2: 50 MB of an H200, 4 MB a chiplet of an MI300X before its cache of 256 MB.
+// Larger than L2: 60 MB of an H200, 4 MB a chiplet of an MI300X before its cache of 256 MB.
 constexpr std::size_t kScratchBytes = std::size_t{96} << 20;
 // An emulator has no caches to thrash: enough to run the kernels.
 constexpr std::size_t kEmulatedScratchBytes = 1 << 16;
