@@ -111,7 +111,8 @@ Result<Verdict> judge_last(const Kernel& kernel, Device& device, const Problem& 
   Verdict verdict = std::move(judged->verdict);
   Output zeros = output;
   std::fill(zeros.o.begin(), zeros.o.end(), std::uint16_t{0});
-  if (judge(subject, zeros, judged->wanted).status == Status::kPassed) {
+  const bool passed = verdict.status == Status::kPassed;
+  if (passed && judge(subject, zeros, judged->wanted).status == Status::kPassed) {
     verdict.status = Status::kVacuous;
     verdict.reason = "an o of zeros would pass too";
   }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <chrono>
-#include <latch>
 #include <numeric>
 #include <thread>
 #include <utility>
@@ -135,14 +135,13 @@ OpenStaged staged_runners(const CommonOptions& common) {
 
 Result<VerifySpeed> bench_verify(const VerifyWork& work, int threads, const OpenStaged& open) {
   std::vector<Part> parts(static_cast<std::size_t>(threads));
-  std::latch all_are_warm(threads);
   std::atomic<std::int64_t> next{0};
-  std::atomic<Clock::rep> begin{0};
+  Clock::time_point began;  // before any thread begins
+  std::barrier all_are_warm(threads, [&began]() noexcept { began = Clock::now(); });
   const auto run = [&](int thread) {
     Part& part = parts[static_cast<std::size_t>(thread)];
     warm_up(work, open, part);
     all_are_warm.arrive_and_wait();
-    begin = Clock::now().time_since_epoch().count();  // of the last one that comes this far
     for (std::int64_t i = next++; i < work.cases && part.runner; i = next++) run_one(work, i, part);
     part.end = Clock::now();
     part.runner.reset();  // where it was opened: a device belongs to a thread
@@ -154,7 +153,6 @@ Result<VerifySpeed> bench_verify(const VerifyWork& work, int threads, const Open
   }
   VerifySpeed speed;
   speed.name = work.name;
-  const Clock::time_point began{Clock::duration(begin)};
   for (const Part& part : parts) {
     if (!part.trouble.text.empty()) return part.trouble;
     add(part, speed);

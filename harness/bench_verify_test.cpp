@@ -45,6 +45,16 @@ TEST(BenchVerify, SharesOfTheStagesAreOfAllTime) {
   EXPECT_EQ(speed->share("no such stage"), 0);
 }
 
+TEST(BenchVerify, NoThreadWorksBeforeTheClockStarts) {
+  for (int i = 0; i < 20; ++i) {
+    const auto speed = bench_verify(three_cases(), 8, staged_runners(common_on("emu:gfx942")));
+    ASSERT_TRUE(speed.ok()) << speed.trouble().text;
+    double sum = 0;
+    for (const auto& [stage, seconds] : speed->stage_seconds) sum += seconds;
+    EXPECT_LE(sum, 3 * speed->seconds);  // at most three threads have a case
+  }
+}
+
 TEST(BenchVerify, WhatIsNotRightIsTold) {
   CommonOptions common = common_on("emu:gfx942");
   common.code_objects = "/nowhere";

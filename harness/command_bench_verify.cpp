@@ -90,14 +90,6 @@ std::string as_json(const Table& table) {
   return json.dump(2) + "\n";
 }
 
-// Of two exit codes the one that a run with both has.
-int both(int a, int b) {
-  for (const int first : {1, 4, 3, 5}) {
-    if (a == first || b == first) return first;
-  }
-  return 0;
-}
-
 // Drawn cases may be vacuous, or not for their kernel: that says nothing about the run.
 int exit_code_of(const VerifySpeed& row, bool drawn) {
   Tally tally = row.tally;
@@ -148,11 +140,11 @@ int command_bench_verify(const CommonOptions& common, const BenchVerifyRequest& 
     const auto speed = bench_verify(run.work, common.threads, run.open);
     if (!speed.ok()) return report_trouble(speed.trouble());
     if (!speed->first_finding.empty()) fmt::print(stderr, "{}\n", speed->first_finding);
-    code = both(code, exit_code_of(*speed, run.drawn));
+    code = worse_of(code, exit_code_of(*speed, run.drawn));
     table.rows.push_back(*speed);
   }
   fmt::print("{}", common.json ? as_json(table) : markdown(table));
-  return both(code, write_report(request.out, markdown(table)));
+  return worse_of(code, write_report(request.out, markdown(table)));
 }
 
 }  // namespace attest
