@@ -74,6 +74,39 @@ test_CrosscheckNamesEachDifferenceWithBothCommands() {
   grep -qF '"likeness":"DIFFERS"' out/crosscheck.jsonl || fail "the journal does not hold it"
   expect 4 "2 without a verdict" attest crosscheck emu:gfx942 emu:gfx90a "${two[@]}" --out out --code-objects nope
 }
+test_CrosscheckAgainstARunThatIsIncompleteIsIncomplete() {
+  local two=(v1:k=mla_decode:h=1 v1:k=mla_decode:h=2)
+  expect 0 "passed 2" attest crosscheck emu:gfx942 "${two[@]}" --save s.jsonl --code-objects "$code_objects"
+  sed -i '/case_end.*h=2"/d;/run_end/d' s.jsonl
+  expect 3 "1 cases did not end, such as v1:k=mla_decode:h=2" \
+    attest crosscheck emu:gfx90a --against s.jsonl --out out --code-objects "$code_objects"
+  grep -qF "1 with the same verdict: passed 1; " stdout || fail "what is there was not compared"
+  printf '{"record":"case_e' >>s.jsonl
+  expect 3 "the last line is cut short" \
+    attest crosscheck emu:gfx90a --against s.jsonl --out out --code-objects "$code_objects"
+}
+test_CrosscheckIsRedWhereBothFailAlike() {
+  local folder objects=
+  expect 0 "1 of 1 mutants are built" attest selftest --build-only --mutant drop_last_token --cache cache
+  for folder in cache/gfx942/*; do  # of the mutant, and of the kernel that it is held against
+    attest run "$kSmallCase" --code-objects "$folder" >stdout 2>stderr || objects=$folder
+  done
+  expect 1 "s.jsonl: 1 cases on emu:gfx942: failed 1" attest crosscheck emu:gfx942 "$kSmallCase" --save s.jsonl \
+    --code-objects "$objects"
+  expect 1 "1 with the same verdict: failed 1" attest crosscheck emu:gfx942 --against s.jsonl --out out \
+    --code-objects "$objects"
+}
+test_AReferenceOnADeviceWhereNoneIsFormed() {
+  local command
+  expect 2 "--reference" attest run "$kSmallCase" --reference gpu
+  for command in "fuzz --cases 1 --out out" "stress replay $kSmallCase" "crosscheck emu:gfx942 emu:gfx90a" \
+    "golden verify $here/../golden/values.h5" "bench kernels" "bench verify" "selftest" "explain $kSmallCase"; do
+    # shellcheck disable=SC2086  # words
+    expect 2 "${command%% *}" attest $command --reference device
+    grep -qF "forms its references on the host" stderr || fail "it does not say why"
+  done
+  expect 0 "passed" attest run "$kSmallCase" --reference device --code-objects "$code_objects"
+}
 test_WhatOnlyAnEmulatorHasIsUsageOnAGpu() {
   expect 2 "--check: only an emulator" attest run "$kSmallCase" --device cuda:0 --check
   expect 2 "--arith: only an emulator" attest nightly --device cuda:0 --arith all
@@ -87,7 +120,7 @@ test_AnIsolatedCampaignSaysWhatTheOtherSays() {
 }
 test_AGpuThatIsNotHereIsSaidAtOnceByEveryCommand() {
   local command
-  for command in "run $kSmallCase" "repro $kSmallCase" "nightly --out out" "selftest" \
+  for command in "run $kSmallCase" "run $kSmallCase --in-process" "repro $kSmallCase" "nightly --out out" "selftest" \
     "golden verify $here/../golden/values.h5" "fuzz --cases 1 --out out"; do
     # shellcheck disable=SC2086  # words
     expect 4 "device cuda:99" attest $command --device cuda:99

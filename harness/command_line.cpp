@@ -93,6 +93,9 @@ void add_run(CLI::App& app, Parsed& parsed) {
     run.add_option(fmt::format("--{}", format.name), parsed.run_files[std::string(format.name)],
                    fmt::format("file: {}", format.purpose));
   }
+  run.add_flag("--in-process", parsed.common.in_process,
+               "on a GPU: launch kernels in this process, for tools that watch it, such as "
+               "compute-sanitizer; a fault then ends the run, and a launch may take ten minutes");
   add_ledger(run, parsed.common);
   add_console(run, parsed.common.console);
   add_emulation(run, parsed);
@@ -357,6 +360,8 @@ static int run_arguments(int argc, const char* const* argv) {
   parsed.common.ariths = *ariths;
   const Outcome fits = check_for_device(parsed.common, app.got_subcommand("crosscheck"));
   if (!fits.ok()) return report_trouble(fits.trouble());
+  const Outcome known = check_reference(app, parsed.common);
+  if (!known.ok()) return report_trouble(known.trouble());
   const Outcome there = check_user_objects(parsed.common.code_object, given_objects);
   if (!there.ok()) return report_trouble(there.trouble());
   external::set_user_objects(parsed.common.code_object);

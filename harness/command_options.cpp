@@ -30,8 +30,8 @@ void add_common(CLI::App& app, CommonOptions& common) {
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--reference", common.reference,
-                 "where the sums of references are formed: auto (of large cases on a GPU), cpu, "
-                 "device")
+                 "where the sums of references are formed: auto (of large cases on a GPU), cpu; "
+                 "device: of run, repro, nightly and bench reference")
       ->check(CLI::IsMember({"auto", "cpu", "device"}))
       ->capture_default_str();
   app.add_option("--code-objects", common.code_objects, "folder of code objects")
@@ -40,6 +40,22 @@ void add_common(CLI::App& app, CommonOptions& common) {
       "--code-object", common.code_object,
       "a code object of your own, or a folder of them, for the adapters of `attest list`; "
       "default: ATTEST_AITER_HSA");
+}
+
+Outcome check_reference(const CLI::App& app, const CommonOptions& common) {
+  if (common.reference != "device") return Done{};
+  std::string name;
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands().front();
+    name += (name.empty() ? "" : " ") + at->get_name();
+  }
+  for (const char* const its : {"run", "repro", "nightly", "bench reference", "worker"}) {
+    if (name == its) return Done{};
+  }
+  return Trouble{TroubleKind::kUsage,
+                 "--reference device: " + name +
+                     " forms its references on the host; leave it out (run, repro, nightly and "
+                     "bench reference have it)"};
 }
 
 void add_judge_options(CLI::App& judge, JudgeRequest& request) {
@@ -146,6 +162,10 @@ void add_crosscheck_options(CLI::App& sub, CrosscheckRequest& request) {
       ->capture_default_str();
   sub.add_option("--out", request.out,
                  "folder of crosscheck.jsonl; default: a new one in attest-out/");
+  sub.footer(
+      "Exit code: 1 where a verdict differs, or cases fail (on both devices alike, too, and with "
+      "--save); 4 without a verdict; 3 where not all cases are compared, or what was recorded is "
+      "incomplete; 5 where nothing passed, or some are suspect.");
 }
 
 void add_selftest_options(CLI::App& sub, SelftestRequest& request) {

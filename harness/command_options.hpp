@@ -10,6 +10,8 @@ class App;
 namespace attest {
 
 void add_common(CLI::App& app, CommonOptions& common);  // what every command takes
+// Trouble kUsage: --reference device for a command of `app` that forms none there.
+Outcome check_reference(const CLI::App& app, const CommonOptions& common);
 void add_judge_options(CLI::App& judge, JudgeRequest& request);
 void add_soundness_options(CLI::App& sub, SoundnessOptions& options);
 void add_detect_options(CLI::App& detect, DetectRequest& request);

@@ -11,14 +11,20 @@
 namespace attest {
 namespace {
 
+// What a tool that watches launches slows down is not hung.
+constexpr double kWatchedLaunchSeconds = 600;
+
 // On a device of this process; on a GPU in a worker, which a fault costs alone.
 Result<RunCase> how_to_run(const CommonOptions& common, const DeviceFacts& facts,
                            const Ledger& ledger) {
-  if (!facts.is_emulated) {
+  if (!facts.is_emulated && !common.in_process) {
     const std::shared_ptr<CaseRunner> runner = isolated_cases(common, ledger);
     return RunCase([runner](const Case& c) { return runner->run(c); });
   }
-  auto opened = open_device(common.device, {.threads = common.threads, .checks = common.checks});
+  auto opened = open_device(common.device, {.threads = common.threads,
+                                            .checks = common.checks,
+                                            .guard_page = common.guard_page,
+                                            .launch_limit_s = kWatchedLaunchSeconds});
   if (!opened.ok()) return opened.trouble();
   const std::shared_ptr<Device> device = std::move(*opened);
   VerifyOptions options{common.code_objects, common.threads, {}, false, common.ariths};

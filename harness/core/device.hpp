@@ -69,7 +69,7 @@ class KernelArguments {
 };
 
 struct Buffer {
-  std::uint64_t address = 0;  // device address, at least 256-byte aligned
+  std::uint64_t address = 0;  // 256-byte aligned; 16 before a guard page
   std::size_t bytes = 0;      // exact size; guard zones lie outside
 };
 

@@ -89,8 +89,12 @@ Result<std::unique_ptr<Device>> open_device(std::string_view name, const DeviceO
   }
   auto device = open_gpu(name, options);
   if (device.ok()) return device;
-  return Trouble{TroubleKind::kInfra, fmt::format("device {}: {}; here are: emu:gfx942 emu:gfx90a",
-                                                  name, device.trouble().text)};
+  std::string here;
+  for (const DeviceInfo& info : list_devices()) {
+    if (info.available) here += " " + info.name;
+  }
+  return Trouble{TroubleKind::kInfra,
+                 fmt::format("device {}: {}; here are:{}", name, device.trouble().text, here)};
 }
 
 }  // namespace attest
