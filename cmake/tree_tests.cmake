@@ -133,6 +133,8 @@ set_tests_properties(DeviceRun.AStepThatFailsFailsThePart PROPERTIES PASS_REGULA
 set_tests_properties(DeviceRun.APartRunsOnTheEmulator DeviceRun.AStepThatFailsFailsThePart PROPERTIES
   ENVIRONMENT "ATTEST_PROGRAM=$<TARGET_FILE:attest_cli>")
 
+add_test(NAME DeviceRun.WhatASanitizerSaysCounts COMMAND bash ${PROJECT_SOURCE_DIR}/harness/h200/run_test.sh)
+
 # Inputs out, a kernel in Python, its outputs judged: as golden/judge_example.py shows it. Skipped without h5py.
 add_test(NAME Exchange.ThePythonExampleIsJudgedRight
   COMMAND bash ${PROJECT_SOURCE_DIR}/harness/exchange_example_test.sh $<TARGET_FILE:attest_cli>
