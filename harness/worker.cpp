@@ -23,6 +23,7 @@
 #include "harness/case_source.hpp"
 #include "harness/commands.hpp"
 #include "harness/device/device_list.hpp"
+#include "harness/device/gpu/streams.hpp"
 #include "harness/ledger.hpp"
 #include "harness/line_socket.hpp"
 #include "harness/machine.hpp"
@@ -110,8 +111,12 @@ CaseRecord judge(const Json& told, const Stage& stage) {
   }
 }
 
-// Behind a fault or a hang a GPU refuses everything to the process.
-bool is_lost(Device& device) { return !device.is_emulated() && !device.synchronize().ok(); }
+// Behind a fault or a hang a GPU refuses everything to the process; also where it was another
+// device's of the process: the reference's, another thread's.
+bool is_lost(Device& device) {
+  if (gpu_driver::has_lost_a_gpu()) return true;
+  return !device.is_emulated() && !device.synchronize().ok();
+}
 
 std::string one_line(const Json& json) {
   std::string line = to_line(json);

@@ -8,6 +8,7 @@
 #include "harness/device/emulator/emulator_device.hpp"
 #include "harness/device/gpu/device_fixture.hpp"
 #include "harness/device/gpu/fake_driver.hpp"
+#include "harness/device/gpu/streams.hpp"
 
 namespace attest::gpu_driver {
 namespace {
@@ -124,15 +125,49 @@ TEST_F(GpuDeviceTest, AFaultInAGraphNamesWhatWasCaptured) {
   EXPECT_TRUE(holds(o.trouble().text, "\n  kernel write_byte")) << o.trouble().text;
 }
 
-TEST_F(GpuDeviceTest, AFaultSaysThatOtherThreadsWereAtWork) {
+TEST_F(GpuDeviceTest, AFaultSaysThatItMayBeAnotherDevices) {
   PlantedKernels k = open();
   const PlantedKernels other = open();
   const Buffer b = k.buffer("b", 64);
   k.write_byte(b, std::int64_t{1} << 40, 1);
   const Outcome o = k.device().synchronize();
   ASSERT_FALSE(o.ok());
-  EXPECT_TRUE(holds(o.trouble().text, "or one of the 1 other threads of this process"))
-      << o.trouble().text;
+  EXPECT_TRUE(holds(o.trouble().text, "\n  or another device of this process")) << o.trouble().text;
+}
+
+// What is nobody's kernel's doing.
+TEST_F(GpuDeviceTest, AnUncorrectableMemoryErrorLosesTheDeviceAndBlamesNoKernel) {
+  PlantedKernels k = open();
+  const Buffer log = k.words({0, 7});
+  k.append(log, 5);
+  fake_gpu().fails["fakeQueryStream"] = 214;
+  const Outcome o = k.device().synchronize();
+  ASSERT_FALSE(o.ok());
+  EXPECT_EQ(o.trouble().kind, TroubleKind::kInfra);
+  EXPECT_FALSE(holds(o.trouble().text, "append")) << o.trouble().text;
+  const auto after = k.device().allocate("c", 64, 0);
+  ASSERT_FALSE(after.ok());
+  EXPECT_TRUE(holds(after.trouble().text, "cannot be used any more by this process"))
+      << after.trouble().text;
+}
+
+// In a process of its own, where nothing was lost before.
+TEST_F(GpuDeviceTest, AFaultOfOneDeviceIsKnownToTheWholeProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto lose = [&] {
+    if (has_lost_a_gpu()) std::exit(1);
+    {
+      PlantedKernels k = open();
+      const Buffer b = k.buffer("b", 64);
+      fake_gpu().fails["fakeLaunch"] = kInvalidValue;
+      static_cast<void>(k.try_launch("append", KernelArguments().add(b.address).add(1U)));
+      if (has_lost_a_gpu()) std::exit(2);
+      k.write_byte(b, std::int64_t{1} << 40, 1);
+      static_cast<void>(k.device().synchronize());
+    }
+    std::exit(has_lost_a_gpu() ? 7 : 3);
+  };
+  EXPECT_EXIT(lose(), testing::ExitedWithCode(7), "");
 }
 
 // In a process of its own: behind a hang nothing of the driver may be called, not even at the end.

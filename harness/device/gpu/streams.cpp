@@ -21,6 +21,7 @@ constexpr unsigned kNonBlocking = 1;  // CU_STREAM_NON_BLOCKING, hipStreamNonBlo
 // All devices of this process work in one context of each GPU: a fault or a hang is everybody's.
 std::atomic<int> open_devices{0};
 std::atomic<bool> process_hangs{false};
+std::atomic<bool> is_any_lost{false};
 
 // CUDA Driver API, "CUresult"; hipError_t has the same numbers.
 TroubleKind kind_of(Code code) {
@@ -32,6 +33,8 @@ TroubleKind kind_of(Code code) {
     case 500:  // not found: a module's kernel
     case 701:  // out of resources: registers, shared memory
       return TroubleKind::kUsage;
+    case 214:  // ECC uncorrectable: the device is lost, and no kernel's doing
+      return TroubleKind::kInfra;
     default:
       return is_fault(code) ? TroubleKind::kCrashed : TroubleKind::kInfra;
   }
@@ -50,6 +53,8 @@ void leave_at_once_on_exit() {
 }
 
 }  // namespace
+
+bool has_lost_a_gpu() { return is_any_lost; }
 
 Streams::~Streams() {
   if (context_ != nullptr) --open_devices;
@@ -80,21 +85,24 @@ Code Streams::enter() {
 
 Outcome Streams::check(const char* call, Code code) {
   if (code == 0) return Done{};
-  return noted({kind_of(code), error_text(driver_, call, code)});
+  Trouble trouble{kind_of(code), error_text(driver_, call, code)};
+  return is_fault(code) ? noted(std::move(trouble)) : trouble;
 }
 
 // harness/bucket.cpp reads the kernel's name.
-Trouble Streams::noted(Trouble trouble) {
-  if (trouble.kind != TroubleKind::kCrashed && trouble.kind != TroubleKind::kHung) return trouble;
+Trouble Streams::blaming_kernels(Trouble trouble) const {
   if (launched_.size() == 1) trouble.text += "\n  kernel " + launched_.front();
   if (launched_.size() > 1) {
     trouble.text += fmt::format("\n  one of the kernels {}; {} tells which",
                                 fmt::join(launched_, ", "), driver_.in_turn);
   }
-  if (const int others = open_devices - 1; others > 0) {
-    trouble.text += fmt::format(
-        "\n  or one of the {} other threads of this process that are at work on a GPU", others);
-  }
+  if (open_devices > 1) trouble.text += "\n  or another device of this process";
+  return trouble;
+}
+
+Trouble Streams::noted(Trouble trouble) {
+  is_any_lost = true;
+  if (trouble.kind != TroubleKind::kInfra) trouble = blaming_kernels(std::move(trouble));
   if (!is_lost()) {
     lost_.text =
         fmt::format("{} cannot be used any more by this process: {}", device_name_, trouble.text);

@@ -14,6 +14,10 @@
 
 namespace attest::gpu_driver {
 
+// Whether a fault or a hang has made a GPU useless for this process, whichever of its devices saw
+// it.
+bool has_lost_a_gpu();
+
 // Our streams do not wait for the legacy default stream, nor it for them: nothing of ours goes
 // there. Stream 0 is also the one of all fills and copies, which are ordered with launches on every
 // stream.
@@ -67,7 +71,8 @@ class Streams {
   using Clock = std::chrono::steady_clock;
 
   Code enter();
-  Trouble noted(Trouble trouble);
+  Trouble noted(Trouble trouble);  // the device is lost
+  Trouble blaming_kernels(Trouble trouble) const;
   Outcome wait_for(Flow& flow, Clock::time_point begin);
 
   const Driver& driver_;
