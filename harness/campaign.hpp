@@ -1,8 +1,8 @@
-// Campaign: runs cases from a source on several threads and keeps every failure: told at once, run
-// again, shrunk to the smallest case of the same bucket. Cases are committed in the order of their
-// index: what it finds in its first N cases depends on the source alone, not on the threads. How
-// many cases there are, and how small a failure becomes, may depend on time where a limit of time
-// ends it.
+// Campaign: runs cases from a source on several threads and keeps every failure: told, run again,
+// shrunk to the smallest case of the same bucket. Cases are committed, and told, in the order of
+// their index: a failure is told when every case before it has ended, and what the campaign finds
+// in its first N cases depends on the source alone, not on the threads. How many cases there are,
+// and how small a failure becomes, may depend on time where a limit of time ends it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -81,7 +81,7 @@ struct CampaignEvents {
   // From the thread that is about to run the case, so that a case that ends the program is on
   // record.
   std::function<void(std::int64_t index, const Case&)> begins = {};
-  // Before anything else is done about it.
+  // When it is committed, before anything else is done about it.
   std::function<void(const Case&, const Verdict&, bool is_new)> failed = {};
   std::function<void(const Found&)> rerun = {};    // the first failure of a bucket was run again
   std::function<void(const Found&)> smaller = {};  // a smaller case of the bucket: the best so far

@@ -1,6 +1,7 @@
 // WorkerPool: cases in worker processes. What kills or stops a process costs the case that it ran,
 // at most: it runs once more in a fresh process, after a control case, and decide()
-// (worker_end.hpp) says what both ends mean. An event loop: all of it is called from one thread.
+// (worker_end.hpp) says what both ends mean. What a process itself says of a case is not tried again:
+// also not that its device crashed or hung there, which names the kernel. An event loop: all of it is called from one thread.
 #pragma once
 #include <chrono>
 #include <cstdint>
