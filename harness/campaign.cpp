@@ -191,12 +191,13 @@ class Campaign {
     result_.tally.add(verdict.status);
     result_.elements += verdict.checked;
     result_.coverage.add(ran.c, *stand_.find_kernel(ran.c.kernel));
-    const bool failed = is_failure(verdict.status);
+    const bool is_flaky = verdict.status == Status::kFlaky;
+    const bool failed = is_failure(verdict.status) || is_flaky;
     Share& share = result_.shares[{ran.property, ran.c.distribution}];
     ++share.ran;
     share.failed += failed;
     if (verdict.status == Status::kPassed) note_ratios(ran);
-    if (is_finding(verdict.status)) keep(index, ran);
+    if (is_finding(verdict.status) || is_flaky) keep(index, ran);
     note_infra(ran);
     result_.seconds = seconds_since(begin_);
     if (events_.progress) events_.progress(result_);
@@ -241,6 +242,7 @@ class Campaign {
     found.seconds = seconds_since(begin_);
     found.verdict = ran.verdict;
     found.count = 1;
+    if (ran.verdict.status == Status::kFlaky) found.runs = 2;  // its runner's
     result_.found.push_back(std::move(found));
     const bool has_name =
         !ran.verdict.bucket.empty();  // else no other case can be told to fail alike

@@ -173,6 +173,31 @@ TEST(Campaign, CallsWhatFailsNowAndThenFlakyAndDoesNotShrinkIt) {
   EXPECT_EQ(exit_code(result.tally), 1);
 }
 
+// As of what fails beside other cases and passes alone.
+TEST(Campaign, KeepsWhatItsRunnerCallsFlaky) {
+  const auto look = [](const Case&) { return passing(); };
+  const auto explore = [](const Case& c) {
+    CaseRecord record{to_token(c), passing(), 0};
+    if (c.problem.s_kv[0] != 20) return record;
+    record.verdict = failing("a.b.c.d");
+    record.verdict.status = Status::kFlaky;
+    return record;
+  };
+  int told = 0;
+  CampaignEvents events;
+  events.failed = [&](const Case&, const Verdict&, bool) { ++told; };
+  const auto result = campaign(stand_of(look, explore), {.cases = 30, .reruns = 4}, events);
+  EXPECT_EQ(told, 1);
+  ASSERT_EQ(result.found.size(), 1u);
+  EXPECT_EQ(result.found[0].runs, 6);
+  EXPECT_EQ(result.found[0].failures, 1);
+  EXPECT_EQ(result.found[0].shrink_ended, "flaky");
+  EXPECT_EQ(result.tally.flaky, 1);
+  EXPECT_EQ(result.tally.total(), result.cases);
+  EXPECT_EQ(result.by_property().at("oracle").failed, 1);
+  EXPECT_EQ(exit_code(result.tally), 1);
+}
+
 TEST(Campaign, EndsWithAllThatRanWhenItIsStopped) {
   std::atomic<bool> stop{false};
   CampaignEvents events;

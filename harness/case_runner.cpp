@@ -68,15 +68,53 @@ class IsolatedRunner final : public CaseRunner, private JobSource {
   WorkerPool pool_;
 };
 
-// Beside others in a worker that they share; alone where that was ended.
+// Of a case that passed alone: nothing else tells that a process ended.
+CaseRecord unexplained(CaseRecord alone, const std::string& kernel, const SharedEnd& end) {
+  Verdict& verdict = alone.verdict;
+  verdict.reason = fmt::format(
+      "{}: {}\neach ran again alone, and none failed: this one ended '{}'{}{}", kernel, end.text(),
+      to_string(verdict.status), verdict.reason.empty() ? "" : ": ", verdict.reason);
+  verdict.status = Status::kInfra;
+  verdict.bucket.clear();
+  return alone;
+}
+
+// A case that is not right beside others, whose kernels can write where its own does: what counts
+// is how it ends alone. That it passes there takes nothing back.
+CaseRecord with_alone(CaseRecord beside, CaseRecord alone) {
+  alone.tries += beside.tries;
+  alone.total_ms += beside.total_ms;
+  const Status status = alone.verdict.status;
+  const bool has_verdict = is_finding(status) || status == Status::kXfail;
+  const bool is_infra = status == Status::kInfra;
+  if (has_verdict || (is_infra && !is_finding(beside.verdict.status))) return alone;
+  Verdict& verdict = beside.verdict;
+  verdict.reason += fmt::format(
+      "; so in a process that ran other cases beside it, alone it ended '{}'{}{}",
+      to_string(status), alone.verdict.reason.empty() ? "" : ": ", alone.verdict.reason);
+  if (!is_infra && is_failure(verdict.status)) verdict.status = Status::kFlaky;
+  beside.tries = alone.tries;
+  beside.total_ms = alone.total_ms;
+  return beside;
+}
+
+// Beside others in a worker that they share; alone where that was ended, or the case is not right.
 class SharedRunner final : public CaseRunner {
  public:
   SharedRunner(std::shared_ptr<SharedWorker> shared, std::unique_ptr<CaseRunner> alone)
       : shared_(std::move(shared)), alone_(std::move(alone)) {}
   CaseRecord run(const Case& c) override {
-    auto record = shared_->run(to_token(c));
-    return record ? std::move(*record) : alone_->run(c);
+    SharedAnswer beside = shared_->run(to_token(c));
+    if (beside.record) {
+      const Status status = beside.record->verdict.status;
+      if (!is_finding(status) && status != Status::kInfra) return std::move(*beside.record);
+      return with_alone(std::move(*beside.record), alone_->run(c));
+    }
+    CaseRecord alone = alone_->run(c);
+    const bool is_all = beside.end && beside.end->is_unexplained_after(alone.verdict.status);
+    return is_all ? unexplained(std::move(alone), c.kernel, *beside.end) : alone;
   }
+  CaseRecord run_as_is(const Case& c) override { return alone_->run_as_is(c); }
 
  private:
   std::shared_ptr<SharedWorker> shared_;
@@ -107,6 +145,11 @@ std::unique_ptr<CaseRunner> isolated_runner(PoolOptions options, double limit_s,
   return std::make_unique<IsolatedRunner>(std::move(options), limit_s, ledger);
 }
 
+std::unique_ptr<CaseRunner> shared_runner(std::shared_ptr<SharedWorker> shared,
+                                          std::unique_ptr<CaseRunner> alone) {
+  return std::make_unique<SharedRunner>(std::move(shared), std::move(alone));
+}
+
 std::unique_ptr<CaseRunner> isolated_cases(const CommonOptions& common, const Ledger& ledger) {
   constexpr double kLongestCaseSeconds = 3600;  // a launch has a limit of its own
   PoolOptions options;
@@ -133,8 +176,7 @@ OpenRunner runners_of(const DrawnCases& cases, const Ledger& ledger, FindKernel 
     const auto shared =
         std::make_shared<SharedWorker>(options.program, std::move(of_all), kDrawnCaseSeconds);
     return [options, shared, &ledger]() -> Result<std::unique_ptr<CaseRunner>> {
-      return std::unique_ptr<CaseRunner>(std::make_unique<SharedRunner>(
-          shared, isolated_runner(options, kDrawnCaseSeconds, ledger)));
+      return shared_runner(shared, isolated_runner(options, kDrawnCaseSeconds, ledger));
     };
   }
   VerifyOptions options{.code_objects = common.code_objects, .threads = 1, .ariths = common.ariths};

@@ -14,6 +14,8 @@
 
 namespace attest {
 
+class SharedWorker;
+
 class CaseRunner {
  public:
   virtual ~CaseRunner() = default;
@@ -57,5 +59,9 @@ std::unique_ptr<CaseRunner> isolated_cases(const CommonOptions& common, const Le
 // In a worker process of its own, which is replaced when it ends. `ledger` outlives it.
 std::unique_ptr<CaseRunner> isolated_runner(PoolOptions options, double limit_s,
                                             const Ledger& ledger);
+// Beside the cases of other runners in `shared`; by `alone` what ends or fails there, or is run as
+// it is. What does not come again alone is not green: kInfra, of an end, kFlaky, of a failure.
+std::unique_ptr<CaseRunner> shared_runner(std::shared_ptr<SharedWorker> shared,
+                                          std::unique_ptr<CaseRunner> alone);
 
 }  // namespace attest

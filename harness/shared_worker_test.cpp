@@ -13,6 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+bool says(const SharedEnd& end, const std::string& part) {
+  return end.text().find(part) != std::string::npos;
+}
+
 class Shared : public testing::Test {
  protected:
   Shared() {
@@ -55,7 +59,7 @@ TEST_F(Shared, AnswersEachThreadWithItsOwnCase) {
   for (int h = 1; h <= 4; ++h) {
     threads.emplace_back([&, token = "v1:k=mla_decode:h=" + std::to_string(h)] {
       for (int i = 0; i < 3; ++i) {
-        const auto record = worker.run(token);
+        const auto record = worker.run(token).record;
         right += record && record->token == token && record->verdict.status == Status::kPassed;
       }
     });
@@ -67,9 +71,14 @@ TEST_F(Shared, AnswersEachThreadWithItsOwnCase) {
 TEST_F(Shared, ThatEndsAnswersNobodyAndIsStartedAgain) {
   setenv("ATTEST_FAULT", "segv@h=2", 1);
   SharedWorker worker = crew_of(2);
-  EXPECT_TRUE(worker.run("v1:k=mla_decode:h=1"));
-  EXPECT_FALSE(worker.run("v1:k=mla_decode:h=2"));
-  const auto record = worker.run("v1:k=mla_decode:h=3");
+  EXPECT_TRUE(worker.run("v1:k=mla_decode:h=1").record);
+  const SharedAnswer none = worker.run("v1:k=mla_decode:h=2");
+  EXPECT_FALSE(none.record);
+  ASSERT_TRUE(none.end);
+  EXPECT_TRUE(says(*none.end, "ended by SIGSEGV")) << none.end->text();
+  EXPECT_TRUE(says(*none.end, "its last words: about to fail")) << none.end->text();
+  EXPECT_TRUE(says(*none.end, "in flight: v1:k=mla_decode:h=2")) << none.end->text();
+  const auto record = worker.run("v1:k=mla_decode:h=3").record;
   ASSERT_TRUE(record);
   EXPECT_EQ(record->verdict.status, Status::kPassed);
 }
@@ -77,7 +86,10 @@ TEST_F(Shared, ThatEndsAnswersNobodyAndIsStartedAgain) {
 TEST_F(Shared, ThatDoesNotAnswerInTimeIsEnded) {
   setenv("ATTEST_FAULT", "loop@h=2", 1);
   SharedWorker worker = crew_of(2, 2);
-  EXPECT_FALSE(worker.run("v1:k=mla_decode:h=2"));
+  const SharedAnswer none = worker.run("v1:k=mla_decode:h=2");
+  EXPECT_FALSE(none.record);
+  ASSERT_TRUE(none.end);
+  EXPECT_TRUE(says(*none.end, "no answer within 2 s to v1:k=mla_decode:h=2")) << none.end->text();
 }
 
 // What a lost device says of a case may be another case's doing.
@@ -86,13 +98,66 @@ TEST_F(Shared, ThatLostItsDeviceHasSaidNothing) {
                              "{\"id\":0,\"token\":\"v1:k=mla_decode:h=1\",\"status\":\"crashed\","
                              "\"reason\":\"a fault\",\"leaves\":true}"),
                       {"worker"}, 60);
-  EXPECT_FALSE(worker.run("v1:k=mla_decode:h=1"));
+  const SharedAnswer none = worker.run("v1:k=mla_decode:h=1");
+  EXPECT_FALSE(none.record);
+  ASSERT_TRUE(none.end);
+  EXPECT_TRUE(says(*none.end, "lost its device: crashed: a fault")) << none.end->text();
+}
+
+TEST_F(Shared, ThatSendsWhatIsNoAnswerIsOfNoUse) {
+  for (const char* const answer : {"{\"id\":0,", "{\"id\":\"none\"}", "{\"id\":0,\"status\":7}"}) {
+    SharedWorker worker(script("echo '{\"ready\":\"sm_90\"}' >&3", answer), {"worker"}, 2);
+    const SharedAnswer none = worker.run("v1:k=mla_decode:h=1");
+    EXPECT_FALSE(none.record) << answer;
+    EXPECT_TRUE(none.end) << answer;
+  }
+}
+
+// It is nobody's but must not be forgotten: the next case's.
+TEST_F(Shared, ThatEndsBetweenTwoCasesTellsTheNext) {
+  SharedWorker worker(script("echo '{\"ready\":\"sm_90\"}' >&3",
+                             "{\"id\":0,\"token\":\"v1:k=mla_decode:h=1\",\"status\":\"passed\"}"
+                             "' >&3; kill -SEGV $$; echo '"),
+                      {"worker"}, 60);
+  EXPECT_TRUE(worker.run("v1:k=mla_decode:h=1").record);
+  const SharedAnswer none = worker.run("v1:k=mla_decode:h=2");
+  EXPECT_FALSE(none.record);
+  ASSERT_TRUE(none.end);
+  EXPECT_TRUE(says(*none.end, "ended by SIGSEGV")) << none.end->text();
+  EXPECT_TRUE(none.end->is_unexplained_after(Status::kPassed));
+}
+
+TEST_F(Shared, ThatWasKilledFromOutsideIsNoCasesDoing) {
+  SharedWorker worker(script("echo '{\"ready\":\"sm_90\"}' >&3; read line <&3; kill -KILL $$", ""),
+                      {"worker"}, 60);
+  const SharedAnswer none = worker.run("v1:k=mla_decode:h=1");
+  EXPECT_FALSE(none.record);
+  EXPECT_FALSE(none.end);
 }
 
 TEST_F(Shared, ThatCannotBeginIsNotTriedAgain) {
   SharedWorker worker(script("exit 4", ""), {"worker"}, 60);
-  for (int i = 0; i < 3; ++i) EXPECT_FALSE(worker.run("v1:k=mla_decode:h=1"));
+  for (int i = 0; i < 3; ++i) {
+    const SharedAnswer none = worker.run("v1:k=mla_decode:h=1");
+    EXPECT_FALSE(none.record);
+    EXPECT_FALSE(none.end);
+  }
   EXPECT_EQ(starts(), 1);
+}
+
+TEST(SharedEnd, IsUnexplainedWhereAllInFlightHaveEndedAloneAndNoneFailed) {
+  const std::vector<std::string> three = {"a", "b", "c"};
+  SharedEnd end("ended", three);
+  EXPECT_FALSE(end.is_unexplained_after(Status::kPassed));
+  EXPECT_FALSE(end.is_unexplained_after(Status::kVacuous));
+  EXPECT_TRUE(end.is_unexplained_after(Status::kPassed)) << "the last says so";
+  for (const Status known :
+       {Status::kFailed, Status::kCrashed, Status::kHung, Status::kXfail, Status::kInfra}) {
+    SharedEnd explained("ended", three);
+    EXPECT_FALSE(explained.is_unexplained_after(Status::kPassed));
+    EXPECT_FALSE(explained.is_unexplained_after(known));
+    EXPECT_FALSE(explained.is_unexplained_after(Status::kPassed));
+  }
 }
 
 }  // namespace
