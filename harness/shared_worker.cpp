@@ -18,7 +18,7 @@ namespace {
 std::string text_of(const std::string& words, const std::vector<std::string>& in_flight) {
   const std::string said = "a process that runs cases beside each other " + words;
   if (in_flight.empty()) return said + "\nno case was in flight";
-  return fmt::format("{}\nin flight: {}", said, fmt::join(in_flight, " "));
+  return fmt::format("{}\nin flight:\n  {}", said, fmt::join(in_flight, "\n  "));
 }
 
 // "lost its device: crashed: ...", of an answer.

@@ -77,7 +77,7 @@ TEST_F(Shared, ThatEndsAnswersNobodyAndIsStartedAgain) {
   ASSERT_TRUE(none.end);
   EXPECT_TRUE(says(*none.end, "ended by SIGSEGV")) << none.end->text();
   EXPECT_TRUE(says(*none.end, "its last words: about to fail")) << none.end->text();
-  EXPECT_TRUE(says(*none.end, "in flight: v1:k=mla_decode:h=2")) << none.end->text();
+  EXPECT_TRUE(says(*none.end, "in flight:\n  v1:k=mla_decode:h=2")) << none.end->text();
   const auto record = worker.run("v1:k=mla_decode:h=3").record;
   ASSERT_TRUE(record);
   EXPECT_EQ(record->verdict.status, Status::kPassed);
