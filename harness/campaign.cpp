@@ -8,6 +8,8 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -212,14 +214,16 @@ class Campaign {
     }
   }
 
-  // The first is told. Where nothing else comes, it is the machine's or the code object's, not the
-  // case's.
+  // Each reason is told once. Where nothing else comes, it is the machine's or the code object's,
+  // not the case's.
   void note_infra(const Ran& ran) {
     if (ran.verdict.status != Status::kInfra) {
       infra_in_a_row_ = 0;
       return;
     }
-    if (result_.tally.infra == 1 && events_.failed) events_.failed(ran.c, ran.verdict, true);
+    const bool is_new = static_cast<int>(infra_told_.size()) < kMostInfra &&
+                        infra_told_.insert(ran.verdict.reason).second;
+    if (is_new && events_.failed) events_.failed(ran.c, ran.verdict, true);
     if (++infra_in_a_row_ == kMostInfra) {
       result_.trouble = {TroubleKind::kInfra, fmt::format("{} cases in a row, the last of them {}",
                                                           kMostInfra, ran.verdict.reason)};
@@ -314,6 +318,7 @@ class Campaign {
   std::optional<Shrinker> shrinker_;
   std::size_t at_ = 0;  // the bucket that is shrunk
   int infra_in_a_row_ = 0;
+  std::set<std::string> infra_told_;  // reasons
   bool dismissed_ = false;
 };
 
