@@ -119,7 +119,8 @@ Result<const Driver*> hip_driver();
 
 // "cuModuleLoadData: CUDA_ERROR_NO_BINARY_FOR_GPU: no kernel image is available ..."
 std::string error_text(const Driver& driver, const char* call, Code code);
-// Whether every later call of this process on the device fails alike: a kernel made it unusable.
+// Whether every later call of this process on the device fails alike: it is lost, mostly by a
+// kernel.
 bool is_fault(Code code);
 // Empty when buffers can touch unmapped pages.
 std::string why_no_guard_pages(const Driver& driver);
