@@ -129,7 +129,7 @@ CaseRecord stressed(const Kind& kind, const Case& c, Device& device, const Stres
   } catch (const std::bad_alloc&) {
     record.verdict = verdict_of({TroubleKind::kInfra, "out of memory on the host"}, kernel.name());
   }
-  record.verdict.source = source_of(kernel, record.verdict);
+  record.verdict.source = source_of(kernel, record.verdict, device.target());
   record.total_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return record;

@@ -41,7 +41,9 @@ class OtherBuild final : public Kernel {
     return std::make_unique<OtherBuild>(*kernel_, order_);
   }
   bool can_be_captured() const override { return kernel_->can_be_captured(); }
-  SourcePlace source(std::string_view stage) const override { return kernel_->source(stage); }
+  SourcePlace source(std::string_view stage, std::string_view target) const override {
+    return kernel_->source(stage, target);
+  }
   Outcome launch(Device& device, Module module, const Problem& problem,
                  const MlaTensors& tensors) const override {
     return kernel_->launch(device, module, problem, tensors);

@@ -149,7 +149,7 @@ Verdict verify(const Kernel& kernel, Device& device, const Case& c, const Verify
   }
   try {
     Verdict verdict = verify_under(kernel, device, c, options);
-    verdict.source = source_of(kernel, verdict);
+    verdict.source = source_of(kernel, verdict, device.target());
     return verdict;
   } catch (const std::bad_alloc&) {
     return verdict_of({TroubleKind::kInfra, "out of memory on the host"}, kernel.name());

@@ -67,7 +67,9 @@ class Kernel {
   // side.
   virtual bool can_be_captured() const { return true; }
   // Where a bucket's stage (harness/bucket.hpp) is written.
-  virtual SourcePlace source(std::string_view /*stage*/) const { return {}; }
+  virtual SourcePlace source(std::string_view /*stage*/, std::string_view /*target*/) const {
+    return {};
+  }
   virtual Outcome launch(Device& device, Module module, const Problem& problem,
                          const MlaTensors& tensors) const = 0;
 };

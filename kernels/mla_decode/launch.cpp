@@ -101,12 +101,16 @@ Contract contract_on_hopper(Contract contract) {
 }
 
 // By a word of harness/bucket.hpp. What no stage of the kernel did is the launcher's to explain.
-SourcePlace source_of_stage(std::string_view stage) {
+SourcePlace source_of_stage(std::string_view stage, bool on_hopper) {
+  constexpr std::string_view kHopper = "kernels/mla_decode/stage1_hopper.hpp";
+  constexpr std::string_view kCdna = "kernels/mla_decode/online_softmax.hpp";
   if (stage == "scores") {
-    return {"kernels/mla_decode/online_softmax.hpp", "  ATTEST_INLINE bool to_weights("};
+    return on_hopper ? SourcePlace{kHopper, "struct Softmax {"}
+                     : SourcePlace{kCdna, "  ATTEST_INLINE bool to_weights("};
   }
   if (stage == "values") {
-    return {"kernels/mla_decode/online_softmax.hpp", "  ATTEST_INLINE static void add_block("};
+    return on_hopper ? SourcePlace{kHopper, "  ATTEST_INLINE void add_values("}
+                     : SourcePlace{kCdna, "  ATTEST_INLINE static void add_block("};
   }
   if (stage == "stage1") return {"kernels/mla_decode/stage1.hpp", "ATTEST_INLINE void store_head("};
   if (stage == "merge" || stage == "stage2" || stage == "rounding") {
@@ -151,7 +155,9 @@ class MlaDecode final : public Kernel {
   }
 
   std::unique_ptr<Kernel> fresh() const override { return std::make_unique<MlaDecode>(*this); }
-  SourcePlace source(std::string_view stage) const override { return source_of_stage(stage); }
+  SourcePlace source(std::string_view stage, std::string_view target) const override {
+    return source_of_stage(stage, is_nvidia(target));
+  }
 
   Outcome launch(Device& device, Module module, const Problem& problem,
                  const MlaTensors& tensors) const override {
