@@ -1,15 +1,13 @@
 #include "reference/score_tests.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <cstring>
-#include <unordered_map>
 #include <utility>
 
 #include "harness/core/formats.hpp"
 #include "harness/core/random.hpp"
+#include "reference/alike.hpp"
 #include "reference/vector.hpp"
 
 namespace attest {
@@ -28,60 +26,6 @@ int edge_token(const BlockJob& job, std::size_t edge) {
 std::size_t tile_count(const Chunk& chunk) {
   return static_cast<std::size_t>((chunk.end - chunk.begin + kValueTile - 1) / kValueTile);
 }
-
-// Of the bits of a token's K and V.
-std::uint64_t hash_of(Elements row) {
-  constexpr std::size_t kLanes = 4;
-  std::array<std::uint64_t, kLanes> state = {1, 2, 3, 4}, words{};
-  const std::size_t bytes = std::size_t{kDQk} * bytes_of_element(row.storage());
-  static_assert(kDQk % sizeof words == 0);
-  for (std::size_t at = 0; at < bytes; at += sizeof words) {
-    std::memcpy(words.data(), row.address() + at, sizeof words);
-    for (std::size_t lane = 0; lane < kLanes; ++lane)
-      state[lane] = (state[lane] ^ words[lane]) * 0x9e3779b97f4a7c15 + (state[lane] >> 29);
-  }
-  std::uint64_t all = 0;
-  for (const std::uint64_t lane : state) all = mix64(all ^ lane);
-  return all;
-}
-
-// The tokens that a row sees, by their K and V. Where these repeat, errors and directions do: seen
-// along the m of them in a range, the errors of all N add up to N / m. (What has one score and
-// another V errs along another direction.)
-class Alike {
- public:
-  Alike(const Problem& problem, const Inputs& inputs, const BlockJob& job, int r) {
-    std::unordered_map<std::uint64_t, int> known;
-    for (int token = 0; token < job.block.visible[r]; ++token) {
-      if (!(job.scores.repeat[std::size_t{1} * token * kBlockRows + r] > 1)) continue;
-      if (kinds_.empty()) kinds_.assign(job.block.visible[r], -1);
-      const std::uint64_t hash = hash_of(token_row(problem, inputs, job.block.sequence, token));
-      const auto [kind, is_new] = known.try_emplace(hash, static_cast<int>(all_.size()));
-      if (is_new) all_.push_back(0);
-      kinds_[token] = kind->second;
-      ++all_[kind->second];
-    }
-    here_.resize(all_.size());
-  }
-  // The largest N / m of what the row sees of [begin, end).
-  double elsewhere(int begin, int end) {
-    end = std::min(end, static_cast<int>(kinds_.size()));
-    const auto each = [&](const auto& visit) {
-      for (int token = begin; token < end; ++token) {
-        if (kinds_[token] >= 0) visit(kinds_[token]);
-      }
-    };
-    double most = 1;
-    each([&](int kind) { ++here_[kind]; });
-    each([&](int kind) { most = std::max(most, 1.0 * all_[kind] / here_[kind]); });
-    each([&](int kind) { here_[kind] = 0; });
-    return most;
-  }
-
- private:
-  std::vector<int> kinds_;       // [visible] -1: it does not repeat; empty: none does
-  std::vector<int> all_, here_;  // tokens of a kind: of the row; of a range
-};
 
 std::size_t slot_of(double value, std::size_t slots) {
   return mix64(std::bit_cast<std::uint32_t>(static_cast<float>(value))) & (slots - 1);

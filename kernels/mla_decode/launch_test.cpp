@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
 
 #include "kernels/mla_decode/arguments.hpp"
 
@@ -149,23 +148,6 @@ TEST(Contract, OnHopperIsWhatItsKernelDoes) {
   EXPECT_EQ(nvidia.waves_per_split, 1);
   EXPECT_EQ(nvidia.exp_ulp, 2);
   EXPECT_TRUE(nvidia.schedule_declared);
-}
-
-TEST(Source, OfEachStageIsALineOfWhatTheTargetCompiles) {
-  for (const char* target : {"gfx942", "sm_90"}) {
-    for (const char* stage :
-         {"scores", "values", "stage1", "merge", "stage2", "rounding", "plan"}) {
-      const SourcePlace place = fp32_partials().source(stage, target);
-      std::ifstream file(std::string(ATTEST_SOURCE_DIR) + "/" + std::string(place.path));
-      int lines = 0;
-      for (std::string line; std::getline(file, line);) lines += line.starts_with(place.begin);
-      EXPECT_GE(lines, 1) << target << " " << stage << " " << place.path;
-      const bool is_hopper = place.path.find("hopper") != std::string_view::npos;
-      const bool is_amd = place.path.find("cdna") != std::string_view::npos ||
-                          place.path.find("online_softmax") != std::string_view::npos;
-      EXPECT_FALSE(std::string_view(target) == "sm_90" ? is_amd : is_hopper) << stage;
-    }
-  }
 }
 
 TEST(MergeRules, DSplitDoublesUntilTheGridFillsTheGpu) {
