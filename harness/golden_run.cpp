@@ -29,8 +29,11 @@ Result<Verdict> judged(const GoldenCase& golden, const GoldenInputs& from, const
   const Problem& p = from.c.problem;
   const auto output = execute(*kernel.fresh(), device, options.code_objects, from.c, from.inputs);
   if (!output.ok()) {
-    if (output.trouble().kind == TroubleKind::kInfra) return output.trouble();
-    return verdict_of(output.trouble(), kernel.name());
+    const TroubleKind kind = output.trouble().kind;
+    if (kind == TroubleKind::kCrashed || kind == TroubleKind::kHung) {
+      return verdict_of(output.trouble(), kernel.name());
+    }
+    return Trouble{TroubleKind::kInfra, output.trouble().text};  // a code object that is not there
   }
   const Contract contract = contract_on(kernel, device, p);
   const Subject subject{kernel.name(), p, contract, kernel.num_splits(p)};
@@ -65,7 +68,7 @@ Result<GoldenRun> run_golden(const GoldenFile& file, Device& device, const Verif
                      fmt::format("{}: {}", golden.token, verdict.trouble().text)};
     }
     run.elements += verdict->checked;
-    if (is_failure(verdict->status)) {
+    if (is_finding(verdict->status)) {
       run.disagreements.push_back({golden.token, verdict->reason});
     } else {
       ++run.passed;

@@ -384,26 +384,5 @@ TEST_F(GpuDeviceTest, TakesTheLargestGridOfLaunchesAndReplays) {
   EXPECT_EQ(k.device().take_largest_grid(), 5u);
 }
 
-TEST_F(GpuDeviceTest, AGpuThatNoKernelIsBuiltForIsRefusedByItsName) {
-  fake_gpu().architecture = "gfx1100";
-  const auto device = try_open();
-  ASSERT_FALSE(device.ok());
-  EXPECT_EQ(device.trouble().kind, TroubleKind::kInfra);
-  EXPECT_EQ(device.trouble().text,
-            "Fake GPU is gfx1100; kernels are built for gfx942 gfx90a gfx950");
-  EXPECT_EQ(make_gpu_device(driver_, 1, {}).trouble().text, "libfake.so finds 1 GPU here");
-}
-
-TEST_F(GpuDeviceTest, WhatFailsWhileADeviceOpensIsItsTrouble) {
-  for (const char* call : {"fakeCount", "fakeRetain", "fakeCreateStream", "fakeAllocatePinned",
-                           "fakeLoadModule", "fakeGetFunction"}) {
-    reset_fake_gpu();
-    fake_gpu().fails[call] = 46;
-    const auto device = try_open();
-    ASSERT_FALSE(device.ok()) << call;
-    EXPECT_TRUE(holds(device.trouble().text, call)) << device.trouble().text;
-  }
-}
-
 }  // namespace
 }  // namespace attest::gpu_driver
