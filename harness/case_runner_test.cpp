@@ -190,12 +190,12 @@ TEST_F(Beside, WhatIsNotRightGoesByHowItEndsAlone) {
   const struct {
     const char* beside;
     Status alone, verdict;
-  } kRows[] = {
+  } rows[] = {
       {"passed", kFailed, kPassed}, {"vacuous", kFailed, kVacuous}, {"failed", kCrashed, kCrashed},
       {"failed", kPassed, kFlaky},  {"crashed", kPassed, kFlaky},   {"failed", kXfail, kXfail},
       {"failed", kInfra, kFailed},  {"suspect", kFailed, kFailed},  {"suspect", kPassed, kSuspect},
       {"infra", kPassed, kInfra},   {"infra", kFailed, kFailed}};
-  for (const auto& row : kRows) {
+  for (const auto& row : rows) {
     const CaseRecord record =
         run(*shared_runner(answering(row.beside), alone({{kTwo, row.alone}})), kTwo);
     EXPECT_EQ(record.verdict.status, row.verdict)
