@@ -19,7 +19,7 @@ foreach(name device cuda launcher)
   list(GET attest_${name}_compiler 0 program)
   execute_process(COMMAND ${program} --version OUTPUT_VARIABLE text ERROR_QUIET)
   string(REGEX MATCH "[^\n]*(clang version|release )[^\n]*" attest_${name}_version "${text}")
-  if(NOT attest_${name}_version)
+  if(NOT attest_${name}_version AND text)  # no text: the compiler is not here
     string(REGEX MATCH "^[^\n]*" attest_${name}_version "${text}")
   endif()
 endforeach()
