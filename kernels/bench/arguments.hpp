@@ -1,18 +1,11 @@
 // Arguments of the instruments of `attest bench kernels`, as the host writes them and the device
 // reads them: one struct by value.
 #pragma once
+#include "kernels/device/device_pointer.hpp"
 
 namespace attest::bench_device {
 
 inline constexpr int kThreads = 256;  // of a workgroup
-
-#if defined(__HIP__) || defined(__CUDACC__)
-template <class T>
-using DevicePointer = T*;
-#else
-template <class T>
-using DevicePointer = unsigned long long;
-#endif
 
 // Memory is counted in octets: 8 bf16, 16 bytes.
 struct FillArguments {

@@ -1,6 +1,7 @@
 // Arguments of the two kernels, as the launcher writes them and the device reads them: one struct
 // by value.
 #pragma once
+#include "kernels/device/device_pointer.hpp"
 
 namespace attest::mla_decode {
 
@@ -11,14 +12,6 @@ inline constexpr int kHopperThreads64 = 384;        // of one for 64 heads on sm
 inline constexpr int kHopperLdsBytes = 227 * 1024;  // of it on sm_90: all that a workgroup can have
 inline constexpr int kMinSplitTokens = 64;          // no split but the last live one is shorter
 inline constexpr int kMaxBlockS = 64;               // splits that stage 2 weighs at a time, at most
-
-#if defined(__HIP__) || defined(__CUDACC__)
-template <class T>
-using DevicePointer = T*;
-#else
-template <class T>
-using DevicePointer = unsigned long long;
-#endif
 
 // Where the tokens of each sequence are.
 struct Batch {
