@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/bench.hpp"
+#include "harness/core/code_object_file.hpp"
 #include "harness/core/poison.hpp"
 #include "kernels/bench/arguments.hpp"
 
@@ -18,8 +19,7 @@ constexpr std::int64_t kOctetBytes = 16;
 constexpr std::int64_t kMostFillBlocks = 16384;
 
 std::string object(const Device& device, const std::string& folder, const char* name) {
-  return fmt::format("{}/{}.{}.{}", folder, name, device.target(),
-                     device.target().starts_with("sm_") ? "cubin" : "co");
+  return fmt::format("{}/{}", folder, code_object_file(name, device.target()));
 }
 
 Result<Function> find(Device& device, const std::string& path, const std::string& symbol) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/core/code_object_file.hpp"
 #include "harness/core/poison.hpp"
 #include "harness/core/random.hpp"
 
@@ -23,10 +24,6 @@ constexpr std::uint32_t kEmulatedUnits = 2;
 // Every one a NaN of both formats, with a payload of its own.
 constexpr std::array<std::uint32_t, 4> kNans = {kPoison32, 0x7fc07fc1, 0xffffffff, 0x7f817f81};
 
-std::string file_name(const std::string& target) {
-  return "disturb." + target + (target.starts_with("sm_") ? ".cubin" : ".co");
-}
-
 }  // namespace
 
 Disturber::Disturber(Device& device, Seed seed)
@@ -37,7 +34,8 @@ Disturber::Disturber(Device& device, Seed seed)
 }
 
 void Disturber::open(const std::string& folder) {
-  const auto module = device_.load_module(folder + "/" + file_name(device_.target()));
+  const auto module =
+      device_.load_module(folder + "/" + code_object_file("disturb", device_.target()));
   if (!module.ok()) return bench_.fail(module.trouble());
   for (const auto& [function, symbol] :
        {std::pair{&memory_, "disturb_memory"}, {&lds_, "disturb_lds"}, {&time_, "disturb_time"}}) {

@@ -4,6 +4,7 @@
 #include <bit>
 #include <string>
 
+#include "harness/core/code_object_file.hpp"
 #include "kernels/mla_decode/arguments.hpp"
 
 namespace attest::mla_decode {
@@ -151,7 +152,7 @@ class MlaDecode final : public Kernel {
     return is_nvidia(target) ? contract_on_hopper(contract(problem)) : contract(problem);
   }
   std::string code_object(std::string_view target) const override {
-    return "mla_decode." + std::string(target) + (is_nvidia(target) ? ".cubin" : ".co");
+    return code_object_file("mla_decode", target);
   }
 
   std::unique_ptr<Kernel> fresh() const override { return std::make_unique<MlaDecode>(*this); }

@@ -3,12 +3,13 @@
 #include <chrono>
 #include <utility>
 
+#include "harness/core/code_object_file.hpp"
 #include "reference/gpu/layout.hpp"
 
 namespace attest {
 
 std::string GpuArrays::code_object(std::string_view target) {
-  return "reference_sums." + std::string(target) + (target.starts_with("sm_") ? ".cubin" : ".co");
+  return code_object_file("reference_sums", target);
 }
 
 Result<GpuArrays> GpuArrays::make(std::unique_ptr<Device> device, const std::string& code_objects) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/core/code_object_file.hpp"
 #include "harness/core/device.hpp"
 
 namespace attest::gpu_driver {
@@ -19,9 +20,8 @@ inline constexpr std::uint16_t kFill = 0x7fdb;
 class PlantedKernels {
  public:
   explicit PlantedKernels(std::unique_ptr<Device> device) : device_(std::move(device)) {
-    const std::string ending = device_->target().starts_with("sm_") ? ".cubin" : ".co";
-    const auto module = device_->load_module(std::string(ATTEST_CODE_OBJECT_DIR) + "/gpu_planted." +
-                                             device_->target() + ending);
+    const auto module = device_->load_module(std::string(ATTEST_CODE_OBJECT_DIR) + "/" +
+                                             code_object_file("gpu_planted", device_->target()));
     EXPECT_TRUE(module.ok()) << module.trouble().text;
     if (module.ok()) module_ = *module;
   }
