@@ -26,14 +26,15 @@ expect() {
   for words in "$@"; do grep -E -- "$words" "$work/table" >/dev/null || fail "no '$words'"; done
 }
 
-# Everything is well: the planted write is reported, and nothing else. The cheap cases come first.
+# Everything is well: what is planted is reported, and nothing else. The cheap cases come first.
 stand_in compute-sanitizer <<'STANDIN'
 #!/usr/bin/env bash
 if [[ $* == *AWildWrite* ]]; then echo '========= ERROR SUMMARY: 1 error'; exit 99; fi
+if [[ $* == *ARace* ]]; then echo '========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)'; exit 99; fi
 [[ $* == *--in-process*' v1:k=a:h=1:s=3,5 v1:k=a v1:k=a:s=4096x2' ]] || exit 1
 echo '========= ERROR SUMMARY: 0 errors'
 STANDIN
-expect 0 'planted +0 ' 'memcheck +0 .* 0 errors in 3 of 3 cases' 'initcheck +0 '
+expect 0 'planted_memcheck +0 ' 'planted_racecheck +0 ' 'memcheck +0 .* 0 errors in 3 of 3 cases' 'initcheck +0 '
 
 # What is said of a group that runs into the limit counts, though it has no summary.
 stand_in compute-sanitizer <<'STANDIN'
@@ -41,15 +42,15 @@ stand_in compute-sanitizer <<'STANDIN'
 echo '========= Invalid __global__ read of size 4 bytes'
 exit 124
 STANDIN
-expect 1 'planted +0 ' 'memcheck +1 .* 1 errors in 0 of 3 cases'
+expect 1 'planted_memcheck +0 ' 'memcheck +1 .* 1 errors in 0 of 3 cases'
 
 # A tool that sees nothing, whatever it is shown.
 stand_in compute-sanitizer <<'STANDIN'
 #!/usr/bin/env bash
 echo '========= ERROR SUMMARY: 0 errors'
 STANDIN
-expect 1 'planted +1 .*silent' 'memcheck +0 '
+expect 1 'planted_memcheck +1 .*silent' 'planted_racecheck +1 .*silent' 'memcheck +0 '
 
 # Nor is it silence that nothing could be tried.
 rm "$work/attest_gpu_test"
-expect 1 'planted +5 '
+expect 1 'planted_memcheck +5 '

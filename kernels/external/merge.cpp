@@ -69,7 +69,7 @@ Outcome launch_merge(Device& device, Module module, const Problem& problem,
       .o_stride_head = problem.o_stride_h(),
       .h = problem.h_q,
       .block_s = mla_decode::block_s_rule(partials.num_splits)};
-  const LaunchConfig grid = mla_decode::stage2_grid(problem);
+  const LaunchConfig grid = mla_decode::stage2_grid(problem, device.target());
   KernelArguments packed;
   packed.add(arguments).add(static_cast<int>(grid.block.x));
   return device.launch(*function, grid, packed);

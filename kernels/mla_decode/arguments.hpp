@@ -10,6 +10,7 @@ inline constexpr int kDV = 512;       // columns of V and O: the latent part of 
 inline constexpr int kThreads = 256;  // of a stage-1 workgroup
 inline constexpr int kHopperThreads64 = 384;        // of one for 64 heads on sm_90
 inline constexpr int kHopperLdsBytes = 227 * 1024;  // of it on sm_90: all that a workgroup can have
+inline constexpr int kHopperLaneColumns = 4;        // of a thread of stage 2 on sm_90; elsewhere 1
 inline constexpr int kMinSplitTokens = 64;          // no split but the last live one is shorter
 inline constexpr int kMaxBlockS = 64;               // splits that stage 2 weighs at a time, at most
 

@@ -16,6 +16,8 @@ constexpr int kComputeUnits =
     304;  // of an MI300X: stage 2 is cut until it has as many programs (ROCm/aiter #4758)
 constexpr int kXcds = 8;       // chiplets of an MI300X; consecutive workgroups go round them
 constexpr int kMaxDSplit = 8;  // ROCm/aiter #4509: a slice of 64 columns at least
+// A wave takes 128.
+constexpr int kMaxDSplitOnHopper = 4;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 int next_pow2(int x) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(x))); }
@@ -169,7 +171,7 @@ class MlaDecode final : public Kernel {
         launch_symbol(device, module, "mla_decode_stage1_" + std::to_string(head_tile(problem.h_q)),
                       stage1_grid(problem, splits, device.target()), stage1);
     if (!first.ok() || splits == 1) return first;
-    const LaunchConfig merge = stage2_grid(problem);
+    const LaunchConfig merge = stage2_grid(problem, device.target());
     KernelArguments stage2;
     stage2.add(stage2_arguments(problem, tensors, splits)).add(static_cast<int>(merge.block.x));
     return launch_symbol(device, module,
@@ -216,11 +218,13 @@ LaunchConfig stage1_grid(const Problem& problem, int num_splits, std::string_vie
   return config;
 }
 
-LaunchConfig stage2_grid(const Problem& problem) {
+LaunchConfig stage2_grid(const Problem& problem, std::string_view target) {
   const std::int64_t rows = std::int64_t{1} * problem.b() * problem.max_s_q() * problem.h_q;
-  const int d_split = d_split_rule(rows);
+  const bool on_hopper = is_nvidia(target);
+  const int d_split = std::min(d_split_rule(rows), on_hopper ? kMaxDSplitOnHopper : kMaxDSplit);
+  const int columns = on_hopper ? kHopperLaneColumns : 1;  // of a thread
   return {.grid = {dim(problem.h_q * d_split), dim(problem.max_s_q()), dim(problem.b())},
-          .block = {dim(kDV / d_split), 1, 1},
+          .block = {dim(kDV / d_split / columns), 1, 1},
           .dynamic_lds_bytes = 0};
 }
 

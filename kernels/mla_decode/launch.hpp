@@ -19,6 +19,6 @@ int d_split_rule(std::int64_t rows_of_grid);  // programs of stage 2 over the 51
 bool split_major(GridOrder order, int num_splits);  // splits on grid axis x
 
 LaunchConfig stage1_grid(const Problem& problem, int num_splits, std::string_view target);
-LaunchConfig stage2_grid(const Problem& problem);
+LaunchConfig stage2_grid(const Problem& problem, std::string_view target);
 
 }  // namespace attest::mla_decode

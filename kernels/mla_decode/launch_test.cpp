@@ -194,11 +194,15 @@ TEST(Grid, TheProblemsOrderOverridesTheRule) {
 TEST(Grid, StageTwoCoversEveryColumnOfEveryRow) {
   for (const Problem& problem :
        {problem_of(1, 1, 1), problem_of(2, 3, 12), problem_of(40, 8, 128)}) {
-    const LaunchConfig config = stage2_grid(problem);
-    EXPECT_EQ(config.grid.x % problem.h_q, 0u);
-    EXPECT_EQ(config.grid.x / problem.h_q * config.block.x, static_cast<unsigned>(kDV));
-    EXPECT_EQ(config.grid.y, static_cast<unsigned>(problem.max_s_q()));
-    EXPECT_EQ(config.grid.z, static_cast<unsigned>(problem.b()));
+    for (const bool on_hopper : {false, true}) {
+      const LaunchConfig config = stage2_grid(problem, on_hopper ? "sm_90" : "gfx942");
+      const auto columns = static_cast<unsigned>(on_hopper ? kHopperLaneColumns : 1);
+      EXPECT_EQ(config.grid.x % problem.h_q, 0u);
+      EXPECT_EQ(config.grid.x / problem.h_q * config.block.x * columns, unsigned{kDV});
+      EXPECT_EQ(config.block.x % (on_hopper ? 32 : 64), 0u);  // whole waves
+      EXPECT_EQ(config.grid.y, static_cast<unsigned>(problem.max_s_q()));
+      EXPECT_EQ(config.grid.z, static_cast<unsigned>(problem.b()));
+    }
   }
 }
 

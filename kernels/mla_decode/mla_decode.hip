@@ -58,20 +58,20 @@ extern "C" __global__ ATTEST_BOUNDS(kHopperThreads64, 1) void mla_decode_stage1_
 #if ATTEST_AMD
 inline constexpr int kStage2Residents = 2;
 #else
-inline constexpr int kStage2Residents = 3;
+inline constexpr int kStage2Residents = 8;
 #endif
 
-// Stage 2. Grid: slice of the columns * h + head, query token, sequence. 512 / D_SPLIT threads.
-extern "C" __global__ ATTEST_BOUNDS(kDV, kStage2Residents) void mla_decode_stage2_fp32(Stage2Arguments a,
-                                                                        int columns) {
+// Stage 2. Grid: slice of the columns * h + head, query token, sequence; kLaneColumns columns a thread.
+extern "C" __global__ ATTEST_BOUNDS(kDV / kLaneColumns, kStage2Residents) void mla_decode_stage2_fp32(Stage2Arguments a,
+                                                                        int threads) {
   gpu::arrive();
-  merge_splits<float>(a, columns);
+  merge_splits<float>(a, threads);
 }
 
-extern "C" __global__ ATTEST_BOUNDS(kDV, kStage2Residents) void mla_decode_stage2_bf16(Stage2Arguments a,
-                                                                        int columns) {
+extern "C" __global__ ATTEST_BOUNDS(kDV / kLaneColumns, kStage2Residents) void mla_decode_stage2_bf16(Stage2Arguments a,
+                                                                        int threads) {
   gpu::arrive();
-  merge_splits<gpu::Bits16>(a, columns);
+  merge_splits<gpu::Bits16>(a, threads);
 }
 
 }  // namespace attest::mla_decode

@@ -1,6 +1,6 @@
 // Stage 2: merges the live splits of one row. A program has a slice of the 512 columns, a thread
-// one column; every wave works out the weights of block_s splits at a time, then adds up their
-// outputs in order.
+// kLaneColumns of them; every wave works out the weights of block_s splits at a time, then adds up
+// their outputs in order.
 #pragma once
 #include "kernels/device/arrival.hpp"
 #include "kernels/device/bf16.hpp"
@@ -10,6 +10,17 @@ namespace attest::mla_decode {
 
 inline constexpr int kLaneSplits = kMaxBlockS / gpu::kWaveSize;  // weights that a lane holds
 inline constexpr int kLoadsAtOnce = 8;                           // of outputs, added in order
+#if ATTEST_AMD
+inline constexpr int kLaneColumns = 1;
+#else
+inline constexpr int kLaneColumns = kHopperLaneColumns;
+#endif
+
+// A thread's columns of a row, moved in one access.
+template <class T>
+struct alignas(sizeof(T) * kLaneColumns) Columns {
+  T value[kLaneColumns];
+};
 
 ATTEST_INLINE float max_over_wave(float x) {
   for (int step = 1; step < gpu::kWaveSize; step *= 2) {
@@ -39,29 +50,33 @@ class Merge {
       sum += weight[j];
     }
     sum_ = sum_ * factor + sum_over_wave(sum);
-    o_ *= factor;
+    for (float& o : o_) o *= factor;
     max_ = max;
   }
-  ATTEST_INLINE void add(float weight, float o) { o_ += weight * o; }
-  ATTEST_INLINE float o() const { return sum_ == 0.0f ? 0.0f : o_ * gpu::reciprocal(sum_); }
+  ATTEST_INLINE void add(float weight, const Columns<float>& o) {
+    for (int c = 0; c < kLaneColumns; ++c) o_[c] += weight * o.value[c];
+  }
+  ATTEST_INLINE float o(int c) const { return sum_ == 0.0f ? 0.0f : o_[c] * gpu::reciprocal(sum_); }
   ATTEST_INLINE float lse() const { return max_ + gpu::log2_fast(sum_) * gpu::kLn2; }
 
  private:
   float max_ = gpu::minus_infinity();  // natural log
   float sum_ = 0;
-  float o_ = 0;
+  float o_[kLaneColumns] = {};
 };
 
+ATTEST_INLINE float widen(float x) { return x; }
+ATTEST_INLINE float widen(gpu::Bits16 x) { return gpu::widen(x); }
+
 template <class Partial>
-ATTEST_INLINE float widen(const Partial* p) {
-  if constexpr (sizeof(Partial) == 2) {
-    return gpu::widen(*p);
-  } else {
-    return *p;
-  }
+ATTEST_INLINE Columns<float> load_columns(const Partial* from) {
+  const auto partial = *reinterpret_cast<const Columns<Partial>*>(from);
+  Columns<float> o;
+  for (int c = 0; c < kLaneColumns; ++c) o.value[c] = widen(partial.value[c]);
+  return o;
 }
 
-// `row`: of split 0 of this row in the partials; `stride`: rows from one split to the next.
+// `row`: of split 0 of this row in the partials.
 template <class Partial>
 ATTEST_INLINE void add_block(Merge& merge, const Stage2Arguments& a, gpu::Int64 row, int column,
                              int first, int end) {
@@ -78,27 +93,27 @@ ATTEST_INLINE void add_block(Merge& merge, const Stage2Arguments& a, gpu::Int64 
   for (int j = 0; j < kLaneSplits; ++j) {
     const int here = gpu::min_of(end - first - gpu::kWaveSize * j, gpu::kWaveSize);
     for (int i = 0; i < here; i += kLoadsAtOnce) {
-      // A split that shows this row no token: its output is not even read, it may be NaN.
-      const auto counts = [&](int n) {
-        return i + n < here && gpu::broadcast(lse[j], i + n) != gpu::minus_infinity();
-      };
-      float value[kLoadsAtOnce];
+      bool counts[kLoadsAtOnce];
+      Columns<float> value[kLoadsAtOnce];
 #pragma unroll
       for (int n = 0; n < kLoadsAtOnce; ++n) {
+        // A split that shows this row no token: its output is not even read, it may be NaN.
+        counts[n] = gpu::broadcast(lse[j], i + n) != gpu::minus_infinity();
         const gpu::Int64 at =
             row + static_cast<gpu::Int64>(first + gpu::kWaveSize * j + i + n) * a.h;
-        if (counts(n)) value[n] = widen(o + at * kDV);
+        if (counts[n]) value[n] = load_columns(o + at * kDV);
       }
 #pragma unroll
       for (int n = 0; n < kLoadsAtOnce; ++n) {
-        if (counts(n)) merge.add(gpu::broadcast(weight[j], i + n), value[n]);
+        const float weight_of_n = gpu::broadcast(weight[j], i + n);
+        if (counts[n]) merge.add(weight_of_n, value[n]);
       }
     }
   }
 }
 
 template <class Partial>
-ATTEST_INLINE void merge_splits(const Stage2Arguments& a, int columns) {
+ATTEST_INLINE void merge_splits(const Stage2Arguments& a, int threads) {
   const int head = gpu::block_x() % a.h;
   const int slice = gpu::block_x() / a.h;
   const QueryToken query = find_query_token(a.batch, gpu::block_z(), gpu::block_y());
@@ -106,15 +121,19 @@ ATTEST_INLINE void merge_splits(const Stage2Arguments& a, int columns) {
   const int live =
       gpu::min_of((query.s_kv + query.split_length - 1) / query.split_length, a.batch.num_splits);
   const gpu::Int64 row = static_cast<gpu::Int64>(query.token) * a.batch.num_splits * a.h + head;
-  const int column = slice * columns + gpu::thread_index();
+  const int column = (slice * threads + gpu::thread_index()) * kLaneColumns;
   Merge merge;
   for (int first = 0; first < live; first += a.block_s) {
     add_block<Partial>(merge, a, row, column, first, gpu::min_of(first + a.block_s, live));
   }
   gpu::arrive();
   gpu::Bits16* o = static_cast<gpu::Bits16*>(a.o);
-  o[query.token * a.o_stride_token + head * a.o_stride_head + column] =
-      static_cast<gpu::Bits16>(gpu::pack_bf16(merge.o(), 0.0f));
+  Columns<gpu::Bits16> rounded;
+  for (int c = 0; c < kLaneColumns; ++c) {
+    rounded.value[c] = static_cast<gpu::Bits16>(gpu::pack_bf16(merge.o(c), 0.0f));
+  }
+  const gpu::Int64 at = query.token * a.o_stride_token + head * a.o_stride_head + column;
+  *reinterpret_cast<Columns<gpu::Bits16>*>(o + at) = rounded;
   if (slice == 0 && gpu::thread_index() == 0) {  // one slice: the others hold the same value
     a.lse[static_cast<gpu::Int64>(query.token) * a.h + head] = merge.lse();
   }

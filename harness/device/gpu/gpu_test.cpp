@@ -162,6 +162,22 @@ TEST_P(GpuTest, AWildWriteFaultsAndTheDeviceIsLost) {
   EXPECT_EXIT(child(), testing::ExitedWithCode(kAsExpected), "");
 }
 
+// Two that are no tests: harness/h200/run.sh shows by them that compute-sanitizer, which does not
+// follow the tests above into their children, reports what is wrong in the process that it watches.
+TEST_P(GpuTest, DISABLED_AWildWriteInThisProcess) {
+  PlantedKernels k = open();
+  const Buffer b = k.buffer("b", 64);
+  k.write_byte(b, std::int64_t{1} << 45, 1);
+  EXPECT_FALSE(k.device().synchronize().ok());
+}
+
+TEST_P(GpuTest, DISABLED_ARaceInSharedMemory) {
+  PlantedKernels k = open();
+  const Buffer to = k.words(Words(64, 0));
+  k.launch("pass_on_without_barrier", KernelArguments().add(to.address));
+  k.synchronize();
+}
+
 TEST_P(GpuTest, AMisalignedReadFaults) {
   if (!GetParam().starts_with("cuda")) GTEST_SKIP() << "AMD's GPUs read at any address";
   const auto child = [&] {

@@ -73,4 +73,12 @@ __global__ void ATTEST_BOUNDS(64, 1) sum_shared(Bits32* to, Bits32 words) {
   *to = sum;
 }
 
+// Each thread reads what one of the other half wrote, with no barrier between.
+__global__ void ATTEST_BOUNDS(64, 1) pass_on_without_barrier(Bits32* to) {
+  __shared__ Bits32 passed[64];
+  const int i = gpu::thread_index();
+  write_now(&passed[i], static_cast<Bits32>(i));
+  to[i] = read_now(&passed[63 - i]);
+}
+
 }  // extern "C"
