@@ -76,6 +76,9 @@ Result<Bucket> parse_bucket(std::string_view text) {
 
 Bucket bucket_of(const Trouble& trouble, std::string_view kernel) {
   const std::string_view text = trouble.text;
+  if (trouble.kind == TroubleKind::kRefused) {
+    return make(stage_of_symbol(word_after(text, "kernel ")), "refused", "all", kernel);
+  }
   const std::string_view stage = stage_of_symbol(word_after(text, "\n  kernel "));
   if (trouble.kind == TroubleKind::kHung) return make(stage, "hang", "all", kernel);
   if (text.find("is outside every buffer: ") != std::string_view::npos) {

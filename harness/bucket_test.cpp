@@ -55,6 +55,14 @@ TEST(Bucket, OfACrashNamesStageAndTensor) {
             "launch.crash.all.k");
 }
 
+TEST(Bucket, OfARefusedLaunchNamesTheStage) {
+  for (const char* what : {"kernel mla_decode_stage1_16: a grid of 1 x 1 x 1 workgroups of 384",
+                           "kernel mla_decode_stage1_16 asks for 70000 bytes of LDS",
+                           "argument 1 of kernel mla_decode_stage1_16 is at byte 8"}) {
+    EXPECT_EQ(to_string(bucket_of({TroubleKind::kRefused, what}, "k")), "stage1.refused.all.k");
+  }
+}
+
 TEST(Bucket, OfAHangNamesTheStage) {
   EXPECT_EQ(of(TroubleKind::kHung, "no end after 5 wave instructions", "mla_decode_stage2_bf16"),
             "stage2.hang.all.k");

@@ -68,7 +68,7 @@ Result<KernelSpeed> measure(const Kernel& kernel, Device& device, const BenchPoi
   auto speed = bench_kernel(kernel, device, point, options);
   if (speed.ok()) return speed;
   const Trouble& trouble = speed.trouble();
-  if (trouble.kind != TroubleKind::kCrashed && trouble.kind != TroubleKind::kHung) {
+  if (!is_of_kernel(trouble.kind)) {
     return Trouble{trouble.kind, fmt::format("h {}, s_kv {}, b {}: {}", point.h_q, point.s_kv,
                                              point.b, trouble.text)};
   }

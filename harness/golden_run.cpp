@@ -29,10 +29,7 @@ Result<Verdict> judged(const GoldenCase& golden, const GoldenInputs& from, const
   const Problem& p = from.c.problem;
   const auto output = execute(*kernel.fresh(), device, options.code_objects, from.c, from.inputs);
   if (!output.ok()) {
-    const TroubleKind kind = output.trouble().kind;
-    if (kind == TroubleKind::kCrashed || kind == TroubleKind::kHung) {
-      return verdict_of(output.trouble(), kernel.name());
-    }
+    if (is_of_kernel(output.trouble().kind)) return verdict_of(output.trouble(), kernel.name());
     return Trouble{TroubleKind::kInfra, output.trouble().text};  // a code object that is not there
   }
   const Contract contract = contract_on(kernel, device, p);

@@ -123,16 +123,10 @@ Verdict verify_under(const Kernel& kernel, Device& device, const Case& c,
 Verdict verdict_of(const Trouble& trouble, std::string_view kernel) {
   Verdict verdict;
   verdict.reason = fmt::format("{}: {}", kernel, trouble.text);
-  switch (trouble.kind) {
-    case TroubleKind::kCrashed:
-    case TroubleKind::kHung:
-      verdict.status = trouble.kind == TroubleKind::kHung ? Status::kHung : Status::kCrashed;
-      verdict.bucket = to_string(bucket_of(trouble, kernel));
-      break;
-    case TroubleKind::kUsage:
-    case TroubleKind::kInfra:
-      verdict.status = Status::kInfra;
-      break;
+  verdict.status = Status::kInfra;
+  if (is_of_kernel(trouble.kind)) {
+    verdict.status = trouble.kind == TroubleKind::kHung ? Status::kHung : Status::kCrashed;
+    verdict.bucket = to_string(bucket_of(trouble, kernel));
   }
   return verdict;
 }

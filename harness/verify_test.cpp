@@ -229,6 +229,18 @@ TEST(Verify, ACrashUnderOneArithmeticIsACrash) {
   EXPECT_TRUE(verdict.reason.starts_with("under the arithmetic fma: ")) << verdict.reason;
 }
 
+// A launcher that asks for too much is broken; a code object that is not there is not its doing.
+TEST(Verify, ARefusedLaunchIsTheKernelsAndAMissingFileIsNot) {
+  WatchedDevice device;
+  const Case c = *parse_token("v1:h=2:s=100:splits=1");
+  device.ends_with = {TroubleKind::kRefused, "kernel a_stage1: a block of 384 threads"};
+  const Verdict refused = verify(FakeKernel(), device, c, {});
+  EXPECT_EQ(refused.status, Status::kCrashed);
+  EXPECT_EQ(refused.bucket, "stage1.refused.all.fake_kernel");
+  device.ends_with = {TroubleKind::kUsage, "none.co: it cannot be read"};
+  EXPECT_EQ(verify(FakeKernel(), device, c, {}).status, Status::kInfra);
+}
+
 // They say why, and are not charged to the next case on the device.
 TEST(Verify, WhatTheChecksFoundBeforeACrashIsToldWithIt) {
   WatchedDevice device;

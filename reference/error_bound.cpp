@@ -106,6 +106,7 @@ void add_variances(const Arithmetic& a, int split_tokens, const Descales& descal
 }  // namespace
 
 double dot_bias(MatrixUnit unit) { return probable(unit, kDQk).bias * kU; }
+bool rounds_one_way(MatrixUnit unit) { return probable(unit, kDQk).roundings == 0; }
 
 Descales descales_of(const Problem& p) {
   const int of_q = is_power_of_two(p.q_scale) ? 0 : 1;

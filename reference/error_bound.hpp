@@ -14,13 +14,15 @@ namespace attest {
 
 // Of the derivation. It changes whenever a bound may become another: a report that compares two runs
 // says so.
-inline constexpr std::string_view kBoundsVersion = "2";
+inline constexpr std::string_view kBoundsVersion = "3";
 
 // |error| of a dot product of length k <= accumulation_steps(unit, k) * u * sum|products|.
 double accumulation_steps(MatrixUnit unit, std::int64_t k);
 // Of a dot product of 576, what may be of one sign in all of them: the part of its relative error, in terms
 // of sum |q k|, that is not rounded to nearest.
 double dot_bias(MatrixUnit unit);
+// Whether all roundings of a unit's sums may be of one sign, so that none averages out.
+bool rounds_one_way(MatrixUnit unit);
 
 // Multiplications by descale factors of fp8 tensors that round: those by no power of two.
 struct Descales {

@@ -47,8 +47,10 @@ struct ScoreTests::Residuals {
         inverse(std::size_t{1} * job.block.rows * kDV) {
     const Rounding rounding =
         arithmetic.o_truncates ? Rounding::kTowardZero : Rounding::kNearestEven;
-    // A uniform error within the radius, where most of it is the rounding of stored partials.
-    const double sigmas = arithmetic.bf16_partials ? std::sqrt(3.0) : kLambda;
+    // An error anywhere within the radius, where most of that is the rounding of stored partials, or
+    // of sums that are always rounded one way.
+    const bool is_uniform = arithmetic.bf16_partials || rounds_one_way(arithmetic.matrix_unit);
+    const double sigmas = is_uniform ? std::sqrt(3.0) : kLambda;
     // Elements of one value have one rounding error: they count as one.
     const std::size_t slots = std::bit_ceil(2 * inverse.size());
     std::vector<std::uint32_t> repeats(slots);

@@ -10,9 +10,16 @@ namespace attest {
 enum class TroubleKind {
   kUsage,    // the user's input: a token, a file, an option. Exit code 2.
   kInfra,    // no device, no memory, a runtime call failed. Exit code 4.
+  kRefused,  // a launch that the device cannot do: its grid, threads, LDS or arguments
   kCrashed,  // the kernel did something that stops it: a fault, an illegal instruction
   kHung,     // the kernel made no progress, or spent its instruction budget
 };
+
+// Whether it is the doing of the kernel or of its launcher, and so a verdict about them.
+constexpr bool is_of_kernel(TroubleKind kind) {
+  return kind == TroubleKind::kRefused || kind == TroubleKind::kCrashed ||
+         kind == TroubleKind::kHung;
+}
 
 struct Trouble {
   TroubleKind kind = TroubleKind::kInfra;

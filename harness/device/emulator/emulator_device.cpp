@@ -176,7 +176,9 @@ class EmulatorDevice final : public Device {
     if (function.id < 0 || function.id >= static_cast<int>(functions_.size()))
       return usage("no such function");
     const KernelInfo& kernel = functions_[static_cast<std::size_t>(function.id)].kernel;
-    if (auto why = launch_refused(kernel, config, arguments); !why.empty()) return usage(why);
+    if (auto why = launch_refused(kernel, config, arguments); !why.empty()) {
+      return Trouble{TroubleKind::kRefused, std::move(why)};
+    }
     Recorded record{function.id, config, {arguments.bytes().begin(), arguments.bytes().end()}};
     if (capture_) {
       capture_->push_back(std::move(record));

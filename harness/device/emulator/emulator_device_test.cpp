@@ -9,8 +9,9 @@ namespace {
 
 using Words = std::vector<std::uint32_t>;
 
-void expect_usage(const Trouble& trouble, const std::string& words) {
-  EXPECT_EQ(trouble.kind, TroubleKind::kUsage);
+void expect_refusal(const Trouble& trouble, const std::string& words,
+                  TroubleKind kind = TroubleKind::kUsage) {
+  EXPECT_EQ(trouble.kind, kind);
   EXPECT_NE(trouble.text.find(words), std::string::npos) << trouble.text;
 }
 
@@ -49,7 +50,7 @@ class EmulatorDeviceTest : public testing::Test {
                       const KernelArguments& arguments, const std::string& words) {
     const Outcome done = device_->launch(function(name), config, arguments);
     ASSERT_FALSE(done.ok()) << words;
-    expect_usage(done.trouble(), words);
+    expect_refusal(done.trouble(), words, TroubleKind::kRefused);
     EXPECT_TRUE(device_->synchronize().ok());  // nothing ran
   }
   void crash() {
@@ -81,30 +82,30 @@ TEST_F(EmulatorDeviceTest, AModuleIsLoadedOnceAndItsFunctionsToo) {
 TEST_F(EmulatorDeviceTest, AModuleThatDoesNotLoadIsTrouble) {
   const auto missing = device_->load_module("/no/such.co");
   ASSERT_FALSE(missing.ok());
-  expect_usage(missing.trouble(), "/no/such.co");
+  expect_refusal(missing.trouble(), "/no/such.co");
   const auto other = device_->load_module(test_kernels("gfx90a"));
   ASSERT_FALSE(other.ok());
-  expect_usage(other.trouble(), "built for gfx90a, but the device is gfx942");
+  expect_refusal(other.trouble(), "built for gfx90a, but the device is gfx942");
 }
 
 TEST_F(EmulatorDeviceTest, AnUnknownSymbolListsTheKernels) {
   const auto found = device_->function(module_, "add_two");
   ASSERT_FALSE(found.ok());
-  expect_usage(found.trouble(), "has no kernel add_two; it has: write_ids");
-  expect_usage(found.trouble(), " add_one multiply");
+  expect_refusal(found.trouble(), "has no kernel add_two; it has: write_ids");
+  expect_refusal(found.trouble(), " add_one multiply");
 }
 
 TEST_F(EmulatorDeviceTest, HandlesThatItDidNotGiveAreRefused) {
   for (const int id : {-1, 99}) {
     const auto found = device_->function(Module{id}, "add_one");
     ASSERT_FALSE(found.ok());
-    expect_usage(found.trouble(), "no such module");
+    expect_refusal(found.trouble(), "no such module");
     const Outcome launched = device_->launch(Function{id}, {}, {});
     ASSERT_FALSE(launched.ok());
-    expect_usage(launched.trouble(), "no such function");
+    expect_refusal(launched.trouble(), "no such function");
     const Outcome replayed = device_->replay(Graph{id});
     ASSERT_FALSE(replayed.ok());
-    expect_usage(replayed.trouble(), "no such graph");
+    expect_refusal(replayed.trouble(), "no such graph");
   }
 }
 
@@ -211,7 +212,7 @@ TEST_F(EmulatorDeviceTest, CopiesOutsideABufferAreRefused) {
   const std::span<std::byte> all(bytes);
   const auto refused = [&](const Outcome& done, const std::string& words) {
     ASSERT_FALSE(done.ok());
-    expect_usage(done.trouble(), words);
+    expect_refusal(done.trouble(), words);
   };
   refused(device_->write(data, 0, all.first(17)),
           "a write of 17 bytes at 0 is outside a buffer of 16 bytes");
@@ -228,9 +229,9 @@ TEST_F(EmulatorDeviceTest, CopiesOfABufferThatIsGoneAreRefused) {
   device_->release(data);
   const Outcome written = device_->write(data, 0, bytes), read = device_->read(data, 0, bytes);
   ASSERT_FALSE(written.ok());
-  expect_usage(written.trouble(), "buffer that is not allocated");
+  expect_refusal(written.trouble(), "buffer that is not allocated");
   ASSERT_FALSE(read.ok());
-  expect_usage(read.trouble(), "buffer that is not allocated");
+  expect_refusal(read.trouble(), "buffer that is not allocated");
   const Buffer longer{buffer("other", Words(4, 5)).address, 4096};
   EXPECT_FALSE(device_->write(longer, 1024, bytes).ok());
 }
@@ -357,7 +358,7 @@ TEST_F(EmulatorGraph, ABadLaunchIsRefusedWhenCaptured) {
   begin();
   const Outcome done = device_->launch(function("add_one"), config_, {});
   ASSERT_FALSE(done.ok());
-  expect_usage(done.trouble(), "of kernel add_one is missing");
+  expect_refusal(done.trouble(), "of kernel add_one is missing", TroubleKind::kRefused);
   EXPECT_TRUE(device_->replay(end()).ok());
   EXPECT_TRUE(device_->synchronize().ok());
 }
@@ -365,11 +366,11 @@ TEST_F(EmulatorGraph, ABadLaunchIsRefusedWhenCaptured) {
 TEST_F(EmulatorGraph, CaptureBeginsAndEndsOnce) {
   const auto never_begun = device_->end_capture();
   ASSERT_FALSE(never_begun.ok());
-  expect_usage(never_begun.trouble(), "end_capture without begin_capture");
+  expect_refusal(never_begun.trouble(), "end_capture without begin_capture");
   begin();
   const Outcome twice = device_->begin_capture();
   ASSERT_FALSE(twice.ok());
-  expect_usage(twice.trouble(), "begin_capture during a capture");
+  expect_refusal(twice.trouble(), "begin_capture during a capture");
   end();
   EXPECT_FALSE(device_->end_capture().ok());
 }
@@ -382,7 +383,7 @@ TEST_F(EmulatorGraph, WhatWaitsForTheDeviceIsRefusedDuringCapture) {
   Words values(64, 1);
   const auto refused = [&](const Outcome& done, const std::string& words) {
     ASSERT_FALSE(done.ok()) << words;
-    expect_usage(done.trouble(), words);
+    expect_refusal(done.trouble(), words);
   };
   refused(device_->synchronize(), "synchronize during stream capture");
   refused(device_->read(data, 0, std::as_writable_bytes(std::span(values))),

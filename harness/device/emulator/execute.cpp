@@ -214,7 +214,7 @@ Result<RunStatistics> run(const Program& program, Memory& memory, const LaunchCo
   if (!launch.ok()) return launch.trouble();
   const u64 groups = workgroups(config.grid);
   if (groups == 0 || groups > kMaxWorkgroups) {
-    return Trouble{TroubleKind::kUsage,
+    return Trouble{TroubleKind::kRefused,
                    fmt::format("kernel {}: a grid of {} x {} x {} workgroups; the emulator takes 1 "
                                "to {}",
                                program.kernel.name, config.grid.x, config.grid.y, config.grid.z,

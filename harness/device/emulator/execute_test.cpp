@@ -76,7 +76,7 @@ TEST_P(Execute, DynamicLdsIsThere) {
   expect_trouble(run_.launch("reverse_dynamic", {{1}, {192}, 764}, arguments),
                  TroubleKind::kCrashed, {"kernel reverse_dynamic", "test_kernels.hip:"});
   expect_trouble(run_.launch("reverse_dynamic", {{1}, {192}, 65540}, arguments),
-                 TroubleKind::kUsage, {"reverse_dynamic", "65540", "65536"});
+                 TroubleKind::kRefused, {"reverse_dynamic", "65540", "65536"});
 }
 
 TEST_P(Execute, HiddenArgumentsHoldTheLaunchsSizes) {
@@ -248,7 +248,7 @@ TEST_P(Execute, AGridThatCannotBeRunIsRefusedAndNotWrappedAround) {
        {wraps, Dim3{1u << 22, 1u << 22, 1u << 22}, Dim3{~0u, ~0u, 4}, Dim3{1u << 16, 1u << 16, 1},
         Dim3{1u << 28, 1, 2}, Dim3{1u << 31, 1u << 31, 4}, Dim3{~0u, ~0u, 0}, Dim3{0, 1, 1}}) {
     expect_trouble(run_.launch("add_one", grid, {64}, KernelArguments().add(out.address)),
-                   TroubleKind::kUsage, {"kernel add_one: a grid of", "workgroups"});
+                   TroubleKind::kRefused, {"kernel add_one: a grid of", "workgroups"});
   }
 }
 

@@ -117,7 +117,7 @@ Result<LaunchState> make_launch_state(const Program& program, const LaunchConfig
       static_cast<int>((config.block.x * config.block.y * config.block.z + kLanes - 1) / kLanes);
   launch.lds_bytes = kernel.lds_bytes + config.dynamic_lds_bytes;
   if (launch.lds_bytes > kMaxLdsBytes)
-    return Trouble{TroubleKind::kUsage,
+    return Trouble{TroubleKind::kRefused,
                    fmt::format("kernel {} asks for {} bytes of LDS; a workgroup has {}",
                                kernel.name, launch.lds_bytes, kMaxLdsBytes)};
   if (kernel.scratch_bytes > 0 && kernel.properties & kPrivateBuffer) {

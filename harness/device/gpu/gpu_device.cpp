@@ -193,7 +193,7 @@ Outcome GpuDevice::launch(Function function, const LaunchConfig& config,
   const auto& [grid, block, bytes] = config;
   const bool is_refused = code == kInvalidValue || o.trouble().kind == TroubleKind::kUsage;
   return Trouble{
-      is_refused ? TroubleKind::kUsage : o.trouble().kind,
+      is_refused ? TroubleKind::kRefused : o.trouble().kind,
       fmt::format("kernel {}: a grid of {} x {} x {} workgroups of {} x {} x {} threads with {} "
                   "bytes of dynamic shared memory: {}",
                   loaded.symbol, grid.x, grid.y, grid.z, block.x, block.y, block.z, bytes,

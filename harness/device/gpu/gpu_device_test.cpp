@@ -196,9 +196,9 @@ TEST_F(GpuDeviceTest, AHangEndsAfterTheLimitAndTheProcessCanEnd) {
 TEST_F(GpuDeviceTest, LaunchesThatAreRefusedAreTheLaunchersMistake) {
   PlantedKernels k = open();
   const Buffer log = k.words({0, 7});
-  for (const auto& [code, kind] : {std::pair{kInvalidValue, TroubleKind::kUsage},
-                                   {9, TroubleKind::kUsage},
-                                   {701, TroubleKind::kUsage},
+  for (const auto& [code, kind] : {std::pair{kInvalidValue, TroubleKind::kRefused},
+                                   {9, TroubleKind::kRefused},
+                                   {701, TroubleKind::kRefused},
                                    {kOutOfMemory, TroubleKind::kInfra}}) {
     fake_gpu().fails["fakeLaunch"] = code;
     const Outcome o = k.try_launch("append", KernelArguments().add(log.address).add(1U));
@@ -250,7 +250,7 @@ TEST_F(GpuDeviceTest, DynamicSharedMemoryIsAskedForOnce) {
   fake_gpu().fails["fakeSetAttribute"] = kInvalidValue;
   const Outcome o = launch(65536);
   ASSERT_FALSE(o.ok());
-  EXPECT_EQ(o.trouble().kind, TroubleKind::kUsage);
+  EXPECT_EQ(o.trouble().kind, TroubleKind::kRefused);
   EXPECT_TRUE(holds(o.trouble().text, "sum_shared asks for 262144 bytes of dynamic shared memory"));
 }
 

@@ -212,7 +212,7 @@ TEST_P(GpuTest, LaunchesThatAreRefusedLeaveTheDeviceAsItWas) {
                                      LaunchConfig{{1}, {64}, 1U << 30}}) {
     const Outcome o = k.try_launch("append", arguments, config);
     ASSERT_FALSE(o.ok());
-    EXPECT_EQ(o.trouble().kind, TroubleKind::kUsage) << o.trouble().text;
+    EXPECT_EQ(o.trouble().kind, TroubleKind::kRefused) << o.trouble().text;
   }
   k.append(log, 5);
   EXPECT_EQ(k.read(log), (Words{1, 5}));
@@ -227,7 +227,7 @@ TEST_P(GpuTest, OtherArgumentsThanTheKernelTakesAreRefused) {
   for (const KernelArguments& arguments : {wide, many}) {
     const Outcome o = k.try_launch("append", arguments);
     ASSERT_FALSE(o.ok());
-    EXPECT_EQ(o.trouble().kind, TroubleKind::kUsage) << o.trouble().text;
+    EXPECT_EQ(o.trouble().kind, TroubleKind::kRefused) << o.trouble().text;
   }
 }
 

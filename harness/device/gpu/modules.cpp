@@ -95,8 +95,9 @@ Outcome Modules::ask_for_shared(LoadedFunction& function, std::uint32_t bytes) {
   const Code code =
       streams_.attempt(call, function.handle, kMaxDynamicShared, static_cast<int>(bytes));
   if (code == kInvalidValue) {
-    return usage(fmt::format("kernel {} asks for {} bytes of dynamic shared memory: {}",
-                             function.symbol, bytes, error_text(driver(), call.name, code)));
+    return Trouble{TroubleKind::kRefused,
+                   fmt::format("kernel {} asks for {} bytes of dynamic shared memory: {}",
+                               function.symbol, bytes, error_text(driver(), call.name, code))};
   }
   if (code == 0) function.dynamic_bytes = bytes;
   return streams_.check(call.name, code);
@@ -108,7 +109,9 @@ Result<const LoadedFunction*> Modules::ready(Function function, const LaunchConf
     return usage("no such function");
   }
   LoadedFunction& loaded = functions_[static_cast<std::size_t>(function.id)];
-  if (auto why = argument_mismatch(loaded, arguments); !why.empty()) return usage(why);
+  if (auto why = argument_mismatch(loaded, arguments); !why.empty()) {
+    return Trouble{TroubleKind::kRefused, std::move(why)};
+  }
   if (const Outcome o = ask_for_shared(loaded, config.dynamic_lds_bytes); !o.ok())
     return o.trouble();
   return &loaded;
