@@ -137,14 +137,14 @@ part_fuzz() {
 }
 
 part_selftest() {
-  local some=(--cases "${cases:-20}" --benign-cases 200 --seconds 120 --shrink-seconds 10) survivors=()
-  [[ -z $quick ]] || some=(--mutant drop_last_token --mutant lse_in_base_2 --cases 30 --benign-cases 30)
-  step selftest "$attest" selftest --device "$device" --out "$out/selftest.md" "${some[@]}"
+  local some=(--cases "${cases:-20}" --shrink-seconds 10) all=(--benign-cases 200 --seconds 120) survivors=()
+  [[ -z $quick ]] || all=(--mutant drop_last_token --mutant lse_in_base_2)
+  step selftest "$attest" selftest --device "$device" --out "$out/selftest.md" "${some[@]}" "${all[@]}"
   # A read just past a buffer shows where the page behind it is unmapped.
   mapfile -t survivors < <(sed -nE 's/^SURVIVES +([a-z_0-9]+) .*/--mutant=\1/p' "$out/selftest.log")
   if [[ $device != emu:* ]] && ((${#survivors[@]})); then
     step survivors_guard_page "$attest" selftest --device "$device" --guard-page after \
-      --out "$out/survivors_guard_page.md" "${some[@]}" "${survivors[@]}"
+      --seconds 30 --out "$out/survivors_guard_page.md" "${some[@]}" "${survivors[@]}"
   fi
 }
 
