@@ -20,6 +20,7 @@ Options:
   --cases N    of fuzz, crosscheck, selftest (of each mutant) and sanitizer (at most so many tokens for each tool)
   --seed S     of fuzz and crosscheck; default: 1
   --minutes M  that the part may take; default: 9
+  --tools T    of sanitizer, in this order; default: memcheck,initcheck,racecheck
   --quick      little of everything: a trial of this script
 Exit code: 0 when every step passed; 1 when one failed; 2 usage; 4 the machine lacks something.
 It runs in an unpacked bundle (bundle.sh), or in a built tree: ATTEST_PROGRAM names the program where it is another than
@@ -32,7 +33,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 say() { printf 'run: %s\n' "$*" >&2; }
 die() { say "$1"; exit "${2:-4}"; }
 
-device=cuda:0 cases='' seed=1 minutes=9 quick='' part='' out=''
+device=cuda:0 tools=memcheck,initcheck,racecheck cases='' seed=1 minutes=9 quick='' part='' out=''
 number() { [[ ${2-} =~ ^[1-9][0-9]*$ ]] || die "$1 takes a number" 2; }
 while (($#)); do
   case $1 in
@@ -41,6 +42,7 @@ while (($#)); do
     --cases) number "$@"; cases=$2; shift ;;
     --seed) number "$@"; seed=$2; shift ;;
     --minutes) number "$@"; minutes=$2; shift ;;
+    --tools) tools=${2-}; [[ $tools ]] || die "--tools takes names" 2; shift ;;
     --quick) quick=yes ;;
     -*) usage >&2; die "no such option: $1" 2 ;;
     *) if [[ -z $part ]]; then part=$1; elif [[ -z $out ]]; then out=$1; else die "too many arguments: $1" 2; fi ;;
@@ -229,13 +231,17 @@ sanitize() {
 part_sanitizer() {
   command -v compute-sanitizer >/dev/null || PATH=$PATH:/usr/local/cuda/bin
   command -v compute-sanitizer >/dev/null || die "there is no compute-sanitizer here (NVIDIA's CUDA toolkit)"
-  local tool share
+  local wanted
+  IFS=, read -ra wanted <<<"$tools"
   mapfile -t tokens < <(suite_tokens | head -n "${cases:-$(of 8 100000)}")
   ((${#tokens[@]})) || die "attest lists no tokens"
   prove memcheck 'a planted write' AWildWriteInThisProcess
   prove racecheck 'a planted race' ARaceInSharedMemory
-  share=$(($(left) / 3 - 10))
-  for tool in memcheck racecheck initcheck; do sanitize "$tool" "$share"; done
+  # What a tool leaves of its share of the time is for those after it.
+  while ((${#wanted[@]})); do
+    sanitize "${wanted[0]}" $(($(left) / ${#wanted[@]} - 10))
+    wanted=("${wanted[@]:1}")
+  done
 }
 
 declare -F "part_$part" >/dev/null || { rmdir "$out" 2>/dev/null; usage >&2; die "no such part: $part" 2; }
