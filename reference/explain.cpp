@@ -19,7 +19,7 @@ namespace {
 struct Join {
   double lse = 0, largest = -std::numeric_limits<double>::infinity();
   std::vector<double> shares, phi, exponents;
-  Join(const View& view, const std::vector<Split>& splits) {
+  Join(const View& view, Splits splits) {
     for (const Split& s : splits) largest = std::max(largest, view.lse(s));
     double sum = 0;
     for (const Split& s : splits) sum += std::exp(view.lse(s) - largest);
@@ -36,7 +36,7 @@ struct Join {
 };
 
 // The weights of a division-free merge do not sum to one: by how much, relative.
-double sum_is_not_one(const View& view, const std::vector<Split>& splits, const Join& join) {
+double sum_is_not_one(const View& view, Splits splits, const Join& join) {
   if (view.a.merge != Merge::kDivisionFree) return 0;
   const auto live = static_cast<double>(splits.size());
   double sum = 4 * std::fabs(join.lse) + live + 2;
@@ -47,7 +47,7 @@ double sum_is_not_one(const View& view, const std::vector<Split>& splits, const 
   return std::expm1(kHalfUlp * sum + kUlp * (view.a.log_ulp * std::log(live + 1) + view.a.exp_ulp));
 }
 
-Terms of_merge(const View& view, const std::vector<Split>& splits) {
+Terms of_merge(const View& view, Splits splits) {
   Terms terms;
   const Join join(view, splits);
   const double live = static_cast<double>(splits.size());
@@ -94,7 +94,7 @@ Terms lse_of_split(const View& view, const Split& s) {
   return terms;
 }
 
-Terms lse_of_merge(const View& view, const std::vector<Split>& splits) {
+Terms lse_of_merge(const View& view, Splits splits) {
   Terms terms;
   const Join join(view, splits);
   double worst = 0;
@@ -113,7 +113,7 @@ Terms lse_of_merge(const View& view, const std::vector<Split>& splits) {
 }
 
 // What a tier is about.
-double centre_of(const View& view, const std::vector<Split>& splits) {
+double centre_of(const View& view, Splits splits) {
   const Join join(view, splits);
   if (view.column < 0) return join.lse;
   double o = 0;
@@ -160,13 +160,13 @@ struct RowBounds::State {
 
   slow::View at(Tier tier, int column) const { return {arithmetic, tier, majorised, view, column}; }
   // The splits that are looked at: all for the final result.
-  static std::vector<slow::Split> some(const slow::Row& of, int split) {
+  static slow::Splits some(const slow::Row& of, int split) {
     if (split < 0) return of.splits;
     if (split >= static_cast<int>(of.splits.size())) return {};
-    return {of.splits[split]};
+    return {&of.splits[split], 1};
   }
 
-  slow::Terms terms(Tier tier, int split, int column, const std::vector<slow::Split>& s) const {
+  slow::Terms terms(Tier tier, int split, int column, slow::Splits s) const {
     const slow::View here = at(tier, column);
     if (split < 0 && merges)
       return column < 0 ? slow::lse_of_merge(here, s) : slow::of_merge(here, s);
@@ -179,7 +179,7 @@ struct RowBounds::State {
 
   // T1 is at most T0, T2p at most T2; where rounding decides about the max, T0 is all there is.
   Explained explain(Tier tier, int split, int column) const {
-    const std::vector<slow::Split> splits = some(row, split);
+    const slow::Splits splits = some(row, split);
     const bool tight = tier == Tier::kT2 || tier == Tier::kT2p;
     if (splits.empty() || (tight && !declared) || (tier == Tier::kT1 && declared)) return {};
     const double about = slow::centre_of(at(tier, column), splits);

@@ -1,6 +1,7 @@
 #include "reference/explain_row.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -31,19 +32,30 @@ std::vector<Score> scores_of(const Problem& problem, const Arithmetic& a, const 
   const float q_scale = problem.sm_scale * 1.44269504f;
   const double scale =
       scales_q ? kNaturalOfLog2 : double{problem.q_scale} * problem.kv_scale * problem.sm_scale;
+  std::array<double, kDQk> q;
+  for (int d = 0; d < kDQk; ++d) {
+    const float code = row.q_code(d);
+    q[d] = scales_q ? decode_bf16(encode_bf16(code * q_scale)) : code;
+  }
   std::vector<Score> scores(row.visible());
-  for (int j = 0; j < row.visible(); ++j) {
-    double dot = 0, magnitude = 0;
-    const Elements k = row.k_codes(j);
+  constexpr int kAtOnce = 4;  // chains of additions: each waits for its own last sum
+  float k[kAtOnce][kDQk] = {};
+  for (int first = 0; first < row.visible(); first += kAtOnce) {
+    const int here = std::min(kAtOnce, row.visible() - first);
+    for (int i = 0; i < here; ++i) row.k_codes(first + i).read(kDQk, k[i]);
+    double dot[kAtOnce] = {}, magnitude[kAtOnce] = {};
     for (int d = 0; d < kDQk; ++d) {
-      const float code = row.q_code(d);
-      const float q = scales_q ? decode_bf16(encode_bf16(code * q_scale)) : code;
-      const double product = double{q} * k[d];
-      dot += product;
-      magnitude += std::fabs(product);
+      for (int i = 0; i < kAtOnce; ++i) {
+        const double product = q[d] * k[i][d];
+        dot[i] += product;
+        magnitude[i] += std::fabs(product);
+      }
     }
     // The reference sums magnitudes in fp32, and inflates.
-    scores[j] = {scale * dot, std::fabs(scale) * magnitude * (majorised ? 1 + 0x1p-13 : 1)};
+    for (int i = 0; i < here; ++i) {
+      scores[first + i] = {scale * dot[i],
+                           std::fabs(scale) * magnitude[i] * (majorised ? 1 + 0x1p-13 : 1)};
+    }
   }
   return scores;
 }
@@ -138,6 +150,7 @@ Split make_split(const Arithmetic& a, Descalings descalings, TokenRange range,
     if (scores[j].x > scores[top].x) top = j;
   }
   s.max = scores[top].x;
+  s.tokens.reserve(std::max(end - range.begin, 0));
   s.rescales = count_rescales(a, tiles[of], off);
   for (int j = range.begin; j < end; ++j) {
     Token t;
@@ -177,7 +190,7 @@ void count_repeats(const Arithmetic& a, bool declared, Row& row) {
   for (const Split& s : row.splits) {
     for (const Token& t : s.tokens) {
       ++of_score[score(t)];
-      ++of_difference[place_of(a, t.x - t.m.max)];
+      if (!declared) ++of_difference[place_of(a, t.x - t.m.max)];
     }
   }
   for (Split& s : row.splits) {

@@ -1,5 +1,6 @@
 // One row as explain.cpp reads it: every token of every split with all that may be wrong with it.
 #pragma once
+#include <span>
 #include <vector>
 
 #include "harness/core/inputs.hpp"
@@ -47,6 +48,8 @@ struct Split {
   double max = 0, l = 0, log_l = 0, lse = 0;
   double l_declared = 0, lse_declared = 0;  // with the declared rounding of P
 };
+
+using Splits = std::span<const Split>;
 
 struct Row {
   std::vector<Split> splits;  // those that show the row a token
