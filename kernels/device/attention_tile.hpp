@@ -20,19 +20,16 @@ inline constexpr int kTileHeads = 16;
 inline constexpr int kBlocks = 4;   // column blocks of a wave's output
 inline constexpr int kColumns = 8;  // of one octet
 
-inline constexpr int kLaneHeads = 1;
-inline constexpr int kKeyRows = 1;         // rows of K that a lane loads for a tile
-inline constexpr int kColumnParts = 1;     // waves that share the output columns of one tile
 inline constexpr int kBlockColumns = 128;  // output columns of one block
 inline constexpr int kStepsAtOnce = 18;    // of Q.K whose loads may be in flight together
-ATTEST_INLINE int head_of(int lane, int) { return lane % 16; }
+ATTEST_INLINE int head_of(int lane) { return lane % 16; }
 ATTEST_INLINE int token_of(int lane, int k) { return 4 * (lane / 16) + k; }
-ATTEST_INLINE int key_token_of(int lane, int) { return lane % 16; }
+ATTEST_INLINE int key_token_of(int lane) { return lane % 16; }    // whose row of K a lane loads
 ATTEST_INLINE int key_octet_of(int lane) { return lane / 16; }    // of the 4 octets in 32 columns
 ATTEST_INLINE int value_octet_of(int lane) { return lane % 16; }  // of a block of columns
-ATTEST_INLINE int quad_head(int) { return 0; }                    // of register r of an accumulator
+// Of register r of an accumulator.
 ATTEST_INLINE int quad_octet_of(int lane, int r) { return 4 * (lane / 16) + r; }
-ATTEST_INLINE bool leads_its_heads(int lane) { return lane < 16; }
+ATTEST_INLINE bool leads_its_head(int lane) { return lane < 16; }
 ATTEST_INLINE float max_over_tokens(float x) {
   x = max_of(x, shuffle(x, lane_index() ^ 16));
   return max_of(x, shuffle(x, lane_index() ^ 32));
@@ -58,17 +55,17 @@ ATTEST_INLINE void add_product(Accumulator& d, Operand a, Operand b) {
 template <int kSteps>
 class QueryTile {
  public:
-  ATTEST_INLINE void load(const Bits16* const (&row)[kLaneHeads]) {
+  // `row` is that of the lane's head.
+  ATTEST_INLINE void load(const Bits16* row) {
     for (int c = 0; c < kSteps; ++c) {
-      octet_[c] = load_octet(row[0] + 32 * c + 8 * key_octet_of(lane_index()));
+      octet_[c] = load_octet(row + 32 * c + 8 * key_octet_of(lane_index()));
     }
   }
   // scores += the 32 columns of step c. Two chains, as a chain waits for each product.
-  ATTEST_INLINE void add_scores(Accumulator (&chain)[2], int c,
-                                const Octet (&key)[kKeyRows]) const {
-    add_product(chain[0], operand(key[0].word[0], key[0].word[1]),
+  ATTEST_INLINE void add_scores(Accumulator (&chain)[2], int c, const Octet& key) const {
+    add_product(chain[0], operand(key.word[0], key.word[1]),
                 operand(octet_[c].word[0], octet_[c].word[1]));
-    add_product(chain[1], operand(key[0].word[2], key[0].word[3]),
+    add_product(chain[1], operand(key.word[2], key.word[3]),
                 operand(octet_[c].word[2], octet_[c].word[3]));
   }
 
@@ -76,21 +73,21 @@ class QueryTile {
   Octet octet_[kSteps];
 };
 
-ATTEST_INLINE void collect_scores(float (&score)[kLaneHeads][4], const Accumulator (&chain)[2]) {
+ATTEST_INLINE void collect_scores(float (&score)[4], const Accumulator (&chain)[2]) {
   const Accumulator sum = chain[0] + chain[1];
-  for (int k = 0; k < 4; ++k) score[0][k] = sum[k];
+  for (int k = 0; k < 4; ++k) score[k] = sum[k];
 }
-ATTEST_INLINE Probabilities to_probabilities(const float (&p)[kLaneHeads][4]) {
-  return operand(pack_bf16_no_nan(p[0][0], p[0][1]), pack_bf16_no_nan(p[0][2], p[0][3]));
+ATTEST_INLINE Probabilities to_probabilities(const float (&p)[4]) {
+  return operand(pack_bf16_no_nan(p[0], p[1]), pack_bf16_no_nan(p[2], p[3]));
 }
 ATTEST_INLINE void add_values(Accumulator& o, const Probabilities& p, const TokenQuad& v) {
   add_product(o, operand(v.word[0], v.word[1]), p);
 }
-ATTEST_INLINE void scale(Accumulator& o, const float (&factor)[kLaneHeads]) { o *= factor[0]; }
+ATTEST_INLINE void scale(Accumulator& o, float factor) { o *= factor; }
 
 // The first output column of the 8 that register r of block b holds over its 8 accumulators.
-ATTEST_INLINE int first_column_of(int lane, int part, int b, int r) {
-  return (part * kBlocks + b) * kBlockColumns + 8 * quad_octet_of(lane, r);
+ATTEST_INLINE int first_column_of(int lane, int b, int r) {
+  return b * kBlockColumns + 8 * quad_octet_of(lane, r);
 }
 
 }  // namespace gpu

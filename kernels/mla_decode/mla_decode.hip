@@ -19,12 +19,11 @@ extern "C" __global__ ATTEST_BOUNDS(kThreads, 2) void mla_decode_stage1_16(Stage
   __shared__ MergeBuffer buffer;
   const Program p = find_program<16>(a);
   if (!p.live) return;
-  const int group = gpu::wave_index() / gpu::kColumnParts;
-  const int part = gpu::wave_index() % gpu::kColumnParts;
+  const int group = gpu::wave_index();
   OnlineSoftmax softmax;
-  attend_16_heads(softmax, a, p, group, part);
+  attend_16_heads(softmax, a, p, group);
   softmax.finish();
-  merge_groups(softmax, buffer, a, p, group, part);
+  merge_groups(softmax, buffer, a, p, group);
 }
 
 extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void mla_decode_stage1_64(Stage1Arguments a) {
@@ -32,12 +31,11 @@ extern "C" __global__ ATTEST_BOUNDS(kThreads, 1) void mla_decode_stage1_64(Stage
   __shared__ Stage stage;
   const Program p = find_program<64>(a);
   if (!p.live) return;
-  const int first_head = p.head_begin + 16 * (gpu::wave_index() / gpu::kColumnParts);
-  const int part = gpu::wave_index() % gpu::kColumnParts;
+  const int first_head = p.head_begin + 16 * gpu::wave_index();
   OnlineSoftmax softmax;
-  attend_64_heads(softmax, stage.row, a, p, first_head, part);
+  attend_64_heads(softmax, stage.row, a, p, first_head);
   softmax.finish();
-  store_64_heads(softmax, a, p, first_head, part);
+  store_64_heads(softmax, a, p, first_head);
 }
 #else
 extern __shared__ __align__(1024) unsigned char shared[];  // kHopperLdsBytes

@@ -6,29 +6,22 @@
 
 namespace attest::mla_decode {
 
-inline constexpr int kGroups = kThreads / gpu::kWaveSize;  // of waves: 4
+inline constexpr int kGroups = kThreads / gpu::kWaveSize;  // of one wave each: 4
 
 // Heads past the last one repeat it: heads do not mix, and theirs are not stored.
 ATTEST_INLINE void load_query(Query& query, const Stage1Arguments& a, const Program& p,
                               int first_head) {
-  const gpu::Bits16* row[gpu::kLaneHeads];
-  for (int h = 0; h < gpu::kLaneHeads; ++h) {
-    const int head = gpu::min_of(first_head + gpu::head_of(gpu::lane_index(), h), a.h - 1);
-    row[h] = a.q + p.token * a.q_stride_token + head * a.q_stride_head;
-  }
-  query.load(row);
+  const int head = gpu::min_of(first_head + gpu::head_of(gpu::lane_index()), a.h - 1);
+  query.load(a.q + p.token * a.q_stride_token + head * a.q_stride_head);
 }
 
-// ---- 16 heads: the groups of waves take turns at tiles of tokens, each with its own softmax,
-// merged at the end.
+// ---- 16 heads: groups take turns at tiles of tokens, each with its own softmax, and merge them.
 
 // Rows straight from global memory.
 struct GlobalRows {
-  const gpu::Bits16* key_row[gpu::kKeyRows];
+  const gpu::Bits16* key_row;
   const gpu::Bits16* value_row[4];
-  ATTEST_INLINE gpu::Octet key(int j, int octet) const {
-    return gpu::load_octet(key_row[j] + 8 * octet);
-  }
+  ATTEST_INLINE gpu::Octet key(int octet) const { return gpu::load_octet(key_row + 8 * octet); }
   ATTEST_INLINE gpu::Octet value(int k, int octet) const {
     return gpu::load_octet(value_row[k] + 8 * octet);
   }
@@ -38,10 +31,7 @@ struct GlobalRows {
 ATTEST_INLINE GlobalRows rows_of_tile(const Stage1Arguments& a, unsigned row) {
   const int lane = gpu::lane_index();
   GlobalRows rows;
-  for (int j = 0; j < gpu::kKeyRows; ++j) {
-    rows.key_row[j] =
-        row_address(a, gpu::kKeyRows == 1 ? row : gpu::shuffle(row, gpu::key_token_of(lane, j)));
-  }
+  rows.key_row = row_address(a, row);
   for (int k = 0; k < 4; ++k) {
     rows.value_row[k] = row_address(a, gpu::shuffle(row, gpu::token_of(lane, k)));
   }
@@ -49,7 +39,7 @@ ATTEST_INLINE GlobalRows rows_of_tile(const Stage1Arguments& a, unsigned row) {
 }
 
 ATTEST_INLINE void attend_16_heads(OnlineSoftmax& softmax, const Stage1Arguments& a,
-                                   const Program& p, int group, int part) {
+                                   const Program& p, int group) {
   constexpr int kStride = kGroups * gpu::kTileTokens;
   const int first = p.begin + group * gpu::kTileTokens;
   if (first >= p.end) return;
@@ -64,10 +54,10 @@ ATTEST_INLINE void attend_16_heads(OnlineSoftmax& softmax, const Stage1Arguments
   for (; tile + gpu::kTileTokens <= p.end; tile += kStride) {
     const GlobalRows rows = rows_of_tile(a, row);
     row = row_for(tile + kStride);  // a tile ahead: KV waits for it
-    softmax.take<false, false>(query, rows, gpu::kTileTokens, a.scale_log2, part);
+    softmax.take<false, false>(query, rows, gpu::kTileTokens, a.scale_log2);
   }
   if (tile < p.end) {
-    softmax.take<true, false>(query, rows_of_tile(a, row), p.end - tile, a.scale_log2, part);
+    softmax.take<true, false>(query, rows_of_tile(a, row), p.end - tile, a.scale_log2);
   }
 }
 
@@ -78,69 +68,59 @@ union MergeBuffer {
     float max[kGroups][gpu::kTileHeads];
     float sum[kGroups][gpu::kTileHeads];
   } of;
-  gpu::Quad o[gpu::kColumnParts][kGroups][gpu::kColumns][gpu::kWaveSize];
+  gpu::Quad o[kGroups][gpu::kColumns][gpu::kWaveSize];
 };
 
-// Rescales a group's output to the max over all groups; inverse: of the sum over all groups.
-ATTEST_INLINE void align_groups(OnlineSoftmax& softmax, MergeBuffer& buffer,
-                                const Stage1Arguments& a, const Program& p, int group, int part,
-                                float (&inverse)[gpu::kLaneHeads]) {
+// Rescales a group's output to the max over all groups; returns the inverse of the sum over all.
+ATTEST_INLINE float align_groups(OnlineSoftmax& softmax, MergeBuffer& buffer,
+                                 const Stage1Arguments& a, const Program& p, int group) {
   const int lane = gpu::lane_index();
-  if (part == 0 && gpu::leads_its_heads(lane)) {
-    for (int h = 0; h < gpu::kLaneHeads; ++h) {
-      buffer.of.max[group][gpu::head_of(lane, h)] = softmax.max(h);
-      buffer.of.sum[group][gpu::head_of(lane, h)] = softmax.sum(h);
-    }
+  if (gpu::leads_its_head(lane)) {
+    buffer.of.max[group][gpu::head_of(lane)] = softmax.max();
+    buffer.of.sum[group][gpu::head_of(lane)] = softmax.sum();
   }
   gpu::barrier();
-  float factor[gpu::kLaneHeads];
-  for (int h = 0; h < gpu::kLaneHeads; ++h) {
-    const int head = gpu::head_of(lane, h);
-    float max = gpu::minus_infinity(), sum = 0;
-    for (int g = 0; g < kGroups; ++g) max = gpu::max_of(max, buffer.of.max[g][head]);
-    const float base = max == gpu::minus_infinity() ? 0.0f : max;
-    for (int g = 0; g < kGroups; ++g) {
-      sum += gpu::exp2_fast(buffer.of.max[g][head] - base) * buffer.of.sum[g][head];
-    }
-    factor[h] = gpu::exp2_fast(softmax.max(h) - base);
-    inverse[h] = inverse_of(sum);
-    if (group == 0 && part == 0 && gpu::leads_its_heads(lane)) {
-      store_lse(a, p, p.head_begin + head, max, sum);
-    }
+  const int head = gpu::head_of(lane);
+  float max = gpu::minus_infinity(), sum = 0;
+  for (int g = 0; g < kGroups; ++g) max = gpu::max_of(max, buffer.of.max[g][head]);
+  const float base = max == gpu::minus_infinity() ? 0.0f : max;
+  for (int g = 0; g < kGroups; ++g) {
+    sum += gpu::exp2_fast(buffer.of.max[g][head] - base) * buffer.of.sum[g][head];
   }
+  const float factor = gpu::exp2_fast(softmax.max() - base);
+  const float inverse = inverse_of(sum);
+  if (group == 0 && gpu::leads_its_head(lane)) store_lse(a, p, p.head_begin + head, max, sum);
   softmax.rescale(factor);
+  return inverse;
 }
 
 // Group g adds up and stores register g of every lane's accumulators.
 ATTEST_INLINE void merge_groups(OnlineSoftmax& softmax, MergeBuffer& buffer,
-                                const Stage1Arguments& a, const Program& p, int group, int part) {
+                                const Stage1Arguments& a, const Program& p, int group) {
   const int lane = gpu::lane_index();
-  float inverse[gpu::kLaneHeads];
   gpu::arrive();
-  align_groups(softmax, buffer, a, p, group, part, inverse);
+  const float inverse = align_groups(softmax, buffer, a, p, group);
   gpu::barrier();
-  const int h = gpu::quad_head(group);
-  const int head = p.head_begin + gpu::head_of(lane, h);
+  const int head = p.head_begin + gpu::head_of(lane);
 #pragma unroll
   for (int b = 0; b < gpu::kBlocks; ++b) {
 #pragma unroll
     for (int x = 0; x < gpu::kColumns; ++x) {
       const gpu::Accumulator& o = softmax.o(b, x);
-      gpu::store_quad(&buffer.o[part][group][x][lane], {{o[0], o[1], o[2], o[3]}});
+      gpu::store_quad(&buffer.o[group][x][lane], {{o[0], o[1], o[2], o[3]}});
     }
     gpu::barrier();
     float value[8];
     for (int x = 0; x < gpu::kColumns; ++x) {
       value[x] = 0;
-      for (int g = 0; g < kGroups; ++g) value[x] += buffer.o[part][g][x][lane].value[group];
+      for (int g = 0; g < kGroups; ++g) value[x] += buffer.o[g][x][lane].value[group];
     }
-    store_head(a, p, head, gpu::first_column_of(lane, part, b, group),
-               gpu::kLaneHeads == 1 || h == 0 ? inverse[0] : inverse[gpu::kLaneHeads - 1], value);
+    store_head(a, p, head, gpu::first_column_of(lane, b, group), inverse, value);
     gpu::barrier();
   }
 }
 
-// ---- 64 heads: each group of waves has its own 16 heads; all see the same tokens, staged in LDS.
+// ---- 64 heads: each wave has its own 16 heads; all see the same tokens, staged in LDS.
 
 inline constexpr int kStageTokens = 32;
 inline constexpr int kStageStride = kDQk + 8;  // elements: the padding moves a row on by 4 banks
@@ -151,9 +131,8 @@ struct alignas(16) Stage {
 
 struct StagedRows {
   const gpu::Bits16* tile;
-  ATTEST_INLINE gpu::Octet key(int j, int octet) const {
-    return gpu::load_octet(tile + gpu::key_token_of(gpu::lane_index(), j) * kStageStride +
-                           8 * octet);
+  ATTEST_INLINE gpu::Octet key(int octet) const {
+    return gpu::load_octet(tile + gpu::key_token_of(gpu::lane_index()) * kStageStride + 8 * octet);
   }
   ATTEST_INLINE gpu::Octet value(int k, int octet) const {
     return gpu::load_octet(tile + gpu::token_of(gpu::lane_index(), k) * kStageStride + 8 * octet);
@@ -187,8 +166,7 @@ class Stager {
 };
 
 ATTEST_INLINE void attend_64_heads(OnlineSoftmax& softmax, gpu::Bits16* stage,
-                                   const Stage1Arguments& a, const Program& p, int first_head,
-                                   int part) {
+                                   const Stage1Arguments& a, const Program& p, int first_head) {
   if (p.begin >= p.end) return;
   Query query;
   load_query(query, a, p, first_head);
@@ -202,21 +180,18 @@ ATTEST_INLINE void attend_64_heads(OnlineSoftmax& softmax, gpu::Bits16* stage,
 #pragma unroll 1
     for (int t = 0; t < kStageTokens && tile + t < p.end; t += gpu::kTileTokens) {
       const StagedRows rows = {stage + t * kStageStride};
-      softmax.take<true, true>(query, rows, p.end - tile - t, a.scale_log2, part);
+      softmax.take<true, true>(query, rows, p.end - tile - t, a.scale_log2);
     }
   }
 }
 
 ATTEST_INLINE void store_64_heads(const OnlineSoftmax& softmax, const Stage1Arguments& a,
-                                  const Program& p, int first_head, int part) {
+                                  const Program& p, int first_head) {
   gpu::arrive();
   const int lane = gpu::lane_index();
-  float inverse[gpu::kLaneHeads];
-  for (int h = 0; h < gpu::kLaneHeads; ++h) {
-    inverse[h] = inverse_of(softmax.sum(h));
-    if (part == 0 && gpu::leads_its_heads(lane)) {
-      store_lse(a, p, first_head + gpu::head_of(lane, h), softmax.max(h), softmax.sum(h));
-    }
+  const float inverse = inverse_of(softmax.sum());
+  if (gpu::leads_its_head(lane)) {
+    store_lse(a, p, first_head + gpu::head_of(lane), softmax.max(), softmax.sum());
   }
 #pragma unroll
   for (int b = 0; b < gpu::kBlocks; ++b) {
@@ -224,9 +199,8 @@ ATTEST_INLINE void store_64_heads(const OnlineSoftmax& softmax, const Stage1Argu
     for (int r = 0; r < 4; ++r) {
       float value[8];
       for (int x = 0; x < gpu::kColumns; ++x) value[x] = softmax.o(b, x)[r];
-      const int h = gpu::quad_head(r);
-      store_head(a, p, first_head + gpu::head_of(lane, h), gpu::first_column_of(lane, part, b, r),
-                 inverse[h], value);
+      store_head(a, p, first_head + gpu::head_of(lane), gpu::first_column_of(lane, b, r), inverse,
+                 value);
     }
   }
 }
