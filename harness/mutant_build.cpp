@@ -14,6 +14,7 @@
 #include <sstream>
 #include <vector>
 
+#include "harness/core/code_object_file.hpp"
 #include "harness/mutant_compile.hpp"
 
 namespace attest {
@@ -210,7 +211,7 @@ class Workshop {
 
   Outcome build_device(const Compiler& compiler, const std::string& source) const {
     Command command = with_source(compiler.command, source);
-    if (!options_.target.starts_with("sm_")) {
+    if (!is_nvidia(options_.target)) {
       command.insert(command.end(), {"--offload-arch=" + options_.target, "-fuse-cuid=none",
                                      "-ffile-prefix-map=" + work_.string() + "/="});
     }

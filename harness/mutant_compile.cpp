@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/child_process.hpp"
+#include "harness/core/code_object_file.hpp"
 #include "harness/machine.hpp"
 
 namespace attest {
@@ -62,7 +63,7 @@ std::string first_lines_of(const std::string& text) {
 }  // namespace
 
 const Compiler& device_compiler(std::string_view target) {
-  if (target.starts_with("sm_")) {
+  if (is_nvidia(target)) {
     static const Compiler kCuda = compiler_of(kCudaCompiler, kCudaVersion);
     return kCuda;
   }

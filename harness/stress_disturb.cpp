@@ -28,7 +28,7 @@ constexpr std::array<std::uint32_t, 4> kNans = {kPoison32, 0x7fc07fc1, 0xfffffff
 
 Disturber::Disturber(Device& device, Seed seed)
     : device_(device), seed_(seed), bench_(device, kPoison16) {
-  lds_bytes_ = device.target().starts_with("sm_") ? kHopperShared : kAmdLds;
+  lds_bytes_ = is_nvidia(device.target()) ? kHopperShared : kAmdLds;
   const auto processors = static_cast<std::uint32_t>(std::max(device.processors(), 1));
   compute_units_ = device.is_emulated() ? kEmulatedUnits : processors;
 }

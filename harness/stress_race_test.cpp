@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "harness/core/code_object_file.hpp"
 #include "harness/device/device_list.hpp"
 #include "harness/stress.hpp"
 
@@ -38,7 +39,7 @@ class Planted final : public Kernel {
   }
   int num_splits(const Problem& p) const override { return p.num_splits; }
   std::string code_object(std::string_view target) const override {
-    return "stress_planted." + std::string(target) + (target.starts_with("sm_") ? ".cubin" : ".co");
+    return code_object_file("stress_planted", target);
   }
   std::unique_ptr<Kernel> fresh() const override { return std::make_unique<Planted>(symbol_); }
   Outcome launch(Device& device, Module module, const Problem& p,

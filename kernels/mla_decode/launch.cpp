@@ -91,8 +91,6 @@ Contract contract_of(bool partials_are_fp32, int head_tile) {
   return contract;
 }
 
-bool is_nvidia(std::string_view target) { return target.starts_with("sm_"); }
-
 // stage1_hopper.hpp: one running max over 64 tokens; other instructions for exp2, log2 and 1/x.
 Contract contract_on_hopper(Contract contract) {
   contract.arithmetic.exp_ulp = 2;   // ex2.approx.ftz: 2^-22

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "harness/core/code_object_file.hpp"
+
 namespace attest::gpu_driver {
 namespace {
 
@@ -31,7 +33,7 @@ Result<Module> Modules::load(const std::string& path) {
   const std::string image{std::istreambuf_iterator<char>(file), {}};
   if (!file || image.empty()) {
     const char* const how =
-        target_.starts_with("sm_") ? " where nvcc is found (cmake --preset cuda)" : " by clang";
+        is_nvidia(target_) ? " where nvcc is found (cmake --preset cuda)" : " by clang";
     return usage(
         fmt::format("{}: it cannot be read; kernels are built for {}{}", path, target_, how));
   }
