@@ -7,7 +7,7 @@
 //   scores, values, merge   a number: in Q.K and softmax, in P.V, in stage 2
 //   rounding                a number: all that is wrong is o, as another rounding would have it
 //   stage1, stage2          what was not written, or zeros, or not its own; a fault or a hang
-//   launch                  a fault or a hang in a kernel whose name has neither
+//   launch                  a fault, a hang or a refused launch of a kernel whose name has neither
 //   memory                  found after the launch
 //   suspect                 all elements together: the kind is the filter that says so
 //   the name of a property  what was broken (fuzz/properties/); of stress.hpp: repeat, order
@@ -26,6 +26,7 @@
 //   use_after_free          an access to a buffer that was released
 //   oob                     an access outside every buffer, or a damaged guard zone
 //   input                   it changed an input
+//   refused                 a launch that the device cannot do: its grid, threads, LDS, arguments
 //   hang, crash             no end within the budget, or a process' time limit; any other fault
 // pattern: of numbers see fault_set.hpp; of oob, input and stress the tensor's name, or "far" beyond
 // the reach of a guard zone; of a check the source line and its caller, "load-hpp-38-stage1-hpp-7", or the pc; of a

@@ -51,6 +51,7 @@ constexpr std::array kKinds = {
     Word{"use_after_free", "it uses a buffer that was released"},
     Word{"oob", "an access outside every buffer, or a damaged guard zone"},
     Word{"input", "it changes one of its inputs"},
+    Word{"refused", "the device refuses a launch"},
     Word{"hang", "no end within the budget"},
     Word{"crash", "a fault"},
     Word{"vacuous", "the case could not have failed"},
