@@ -10,7 +10,7 @@ namespace {
 using Words = std::vector<std::uint32_t>;
 
 void expect_refusal(const Trouble& trouble, const std::string& words,
-                  TroubleKind kind = TroubleKind::kUsage) {
+                    TroubleKind kind = TroubleKind::kUsage) {
   EXPECT_EQ(trouble.kind, kind);
   EXPECT_NE(trouble.text.find(words), std::string::npos) << trouble.text;
 }
